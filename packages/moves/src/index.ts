@@ -6,6 +6,7 @@ export {
   type MoveDriver,
   type MoveDriverOptions,
 } from './driver.ts';
+export type { MoveFailureCode } from './errors.ts';
 export type { MoveHooks } from './journey.ts';
 export { carriesMoves, MOVE_REACTOR } from './move.reactions.ts';
 export * from './moveBody.ts';

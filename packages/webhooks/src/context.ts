@@ -22,7 +22,7 @@ export const webhooksContext = defineContext({
   name: 'webhooks',
   errors: webhookErrors,
   migrations: [webhookMigrations],
-  create({ pool, clock, secretBox, logger, whole, webhookReach }: Platform & WebhooksGiven) {
+  create({ pool, store, clock, secretBox, logger, webhookReach }: Platform & WebhooksGiven) {
     const reachOf: ReachOf = (environment) =>
       environment === 'live' && webhookReach === 'loopback' ? 'public' : webhookReach;
     const targets = createTargets({ pool, secretBox, reachOf });
@@ -30,7 +30,6 @@ export const webhooksContext = defineContext({
     const testPoster = createPoster();
     const feed = createFeed(pool);
     let sender: Sender | undefined;
-    const messages: Readonly<Record<string, { readonly message: string }>> = whole.catalog;
     return {
       endpoints: [
         ...feedEndpoints(feed),
@@ -50,7 +49,7 @@ export const webhooksContext = defineContext({
           start(shared) {
             const emitter = startEmitter({
               ...shared,
-              messageOf: (code) => messages[code]?.message,
+              moves: store,
               onEmitted: () => sender?.wake(),
             });
             return { consumers: [emitter], stop: emitter.stop };

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { accountEvents, accountStreamOf, cashOutHoldId } from '@coffer/accounts';
 import { type Consumer, consumerMigrations, createConsumersTable, forgetPlace } from '@coffer/consumers';
 import { migrate, type Pool } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
 import { createPostgresEventStore, logMigrations } from '@coffer/event-store/postgres';
 import { encodeMetadata, newId } from '@coffer/kernel';
+import { moveEvents, moveStreamName, treasuryMovePlace } from '@coffer/moves';
 import { portalMigrations } from '@coffer/portal';
 import { createTestDatabase, type TestDatabase, until } from '@coffer/testing';
 import { type UserEvent, userEvents } from '@coffer/users';
@@ -54,7 +56,7 @@ describe('the emitter', () => {
     const emitter = startEmitter({
       pool,
       store,
-      messageOf: () => undefined,
+      moves: store,
       onAlarm: (alarm) => alarms.push(alarm),
       onTrouble() {},
       pageSize,
@@ -74,11 +76,12 @@ describe('the emitter', () => {
   const reinstated: UserEvent = { type: 'UserReinstated', data: {} };
 
   const append = (environment: 'test' | 'live', userId: string, ...events: readonly UserEvent[]) =>
+    appendTo(`user-${environment}.${scopeId}.${userId}`, ...events.map((event) => userEvents.encode(event)));
+  const appendTo = (stream: string, ...events: readonly ReturnType<typeof userEvents.encode>[]) =>
     store.append({
-      stream: `user-${environment}.${scopeId}.${userId}`,
+      stream,
       expectedRevision: 'any',
-      events: events.map((event) => {
-        const { type, data, schemaVersion } = userEvents.encode(event);
+      events: events.map(({ type, data, schemaVersion }) => {
         const metadata = { correlationId: 'req-1', actor: 'operator', occurredAt: AT };
         return { id: randomUUID(), type, data, metadata: encodeMetadata(metadata, schemaVersion) };
       }),
@@ -173,6 +176,32 @@ describe('the emitter', () => {
     start();
     await caughtUp();
     expect(await numbers(later)).to.deep.equal([1, 2, 3]);
+  });
+
+  it('tells a move of the treasury once it is booked, in words that no release changes', async () => {
+    const userId = newId('usr');
+    const move = { key: 'ref-1', appId, userId, currencyId: 2, amount: 5n } as const;
+    const place = treasuryMovePlace('test', appId, move.key);
+    const chain = { signature: 'Sig', slot: 7n };
+    start();
+    await appendTo(
+      moveStreamName(place),
+      moveEvents.encode({
+        type: 'MoveFailed',
+        data: { ...move, ...chain, operation: 'cashOut', code: 'moves/failed_on_chain' },
+      }),
+    );
+    await caughtUp();
+    expect(await numbers()).to.deep.equal([]);
+    const hold = { holdId: cashOutHoldId(move.key), held: 5n, payout: 5n };
+    const account = accountStreamOf({ environment: 'test', appId, userId, currencyId: 2 });
+    await appendTo(account, accountEvents.encode({ type: 'HoldClosed', data: hold }));
+    await caughtUp();
+    const [told] = await emitted();
+    const data = `{"id":"${place.moveId}","ref":"ref-1","kind":"withdraw","userId":"${userId}","currency":2,"amount":"5","signature":"Sig","environment":"test","code":null,"error":{"code":"moves/failed_on_chain","message":"The transfer was executed and failed. Only its fee was moved."}}`;
+    expect(told?.body).to.equal(
+      `{"id":"${told?.id}","type":"withdrawal.failed","createdAt":"${AT}","appId":"${appId}","environment":"test","sequence":1,"data":${data}}`,
+    );
   });
 
   it('gives each subscription what matches it, each with the number of the one before', async () => {

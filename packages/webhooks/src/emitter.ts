@@ -6,20 +6,22 @@ import {
   projecting,
   startConsumer,
 } from '@coffer/consumers';
-import { type EmittingOptions, emitting } from './emitting.ts';
+import { type EmittingStore, emitting } from './emitting.ts';
 
 export const EMITTER_CONSUMER = { schema: 'records', name: 'webhooks' } as const;
 
-export interface EmitterOptions extends Omit<ConsumerOptions, 'schema' | 'name' | 'work'>, EmittingOptions {
+export interface EmitterOptions extends Omit<ConsumerOptions, 'schema' | 'name' | 'work'> {
+  /** The streams of moves. */
+  readonly moves: EmittingStore;
   /** Something may have been emitted. */
   readonly onEmitted?: () => void;
 }
 
-export const startEmitter = ({ messageOf, onEmitted, ...shared }: EmitterOptions): Consumer =>
+export const startEmitter = ({ moves, onEmitted, ...shared }: EmitterOptions): Consumer =>
   startConsumer({
     ...shared,
     ...EMITTER_CONSUMER,
-    work: telling(projecting([emitting({ messageOf })]), onEmitted),
+    work: telling(projecting([emitting(moves)]), onEmitted),
   });
 
 /** Once a page is committed. */

@@ -4,14 +4,13 @@
  */
 import type { Projection } from '@coffer/consumers';
 import type { Queryable } from '@coffer/database';
-import type { RecordedEvent } from '@coffer/event-store';
+import type { EventStore, RecordedEvent } from '@coffer/event-store';
 import { idFromParts } from '@coffer/kernel';
 import type { EventType } from './domain/eventTypes.ts';
-import { type Fact, factsOf } from './facts.projection.ts';
+import { failureMessage } from './domain/failureMessages.ts';
+import { type Fact, factsOf, moveBookedBy } from './facts.projection.ts';
 
-export interface EmittingOptions {
-  readonly messageOf: (errorCode: string) => string | undefined;
-}
+export type EmittingStore = Pick<EventStore, 'heads' | 'readTails' | 'comparePositions'>;
 
 /** A fact where it was found. */
 interface Found extends Fact {
@@ -43,10 +42,11 @@ interface EventRow {
   readonly body: string;
 }
 
-export function emitting({ messageOf }: EmittingOptions): Projection {
+export function emitting(store: EmittingStore): Projection {
   return {
     async apply(db, events, before) {
-      const found = events.flatMap((event, index) => foundIn(event, before + index + 1));
+      const ends = await bookedEnds(store, events);
+      const found = events.flatMap((event, index) => foundIn(event, ends.get(event.id), before + index + 1));
       if (found.length === 0) return;
       const apps = await lockApps(db, found, before);
       const wanted = found.flatMap((fact) =>
@@ -71,40 +71,73 @@ export function emitting({ messageOf }: EmittingOptions): Projection {
     // A skipped event is not told to anybody, and takes no number.
     async pass() {},
   };
-
-  function eventRow(
-    appId: string,
-    sequence: number,
-    fact: Found,
-    codes: ReadonlyMap<string, string>,
-  ): EventRow {
-    const { type, environment, objectId, userId, stream, revision, occurredAt: createdAt, currency } = fact;
-    const id = idFromParts('evt', appId, stream, String(revision), type);
-    const data = currency
-      ? { ...fact.data, code: codes.get(currencyKey(currency)) ?? null, error: errorOf(fact.errorCode) }
-      : fact.data;
-    return {
-      app_id: appId,
-      sequence,
-      event_id: id,
-      type,
-      environment,
-      object_id: objectId,
-      user_id: userId,
-      stream,
-      revision,
-      created_at: createdAt,
-      body: JSON.stringify({ id, type, createdAt, appId, environment, sequence, data }),
-    };
-  }
-
-  function errorOf(failure: string | undefined) {
-    return failure === undefined ? null : { code: failure, message: messageOf(failure) ?? failure };
-  }
 }
 
-const foundIn = (event: RecordedEvent, ordinal: number): readonly Found[] =>
-  factsOf(event).map((fact) => ({
+function eventRow(
+  appId: string,
+  sequence: number,
+  fact: Found,
+  codes: ReadonlyMap<string, string>,
+): EventRow {
+  const { type, environment, objectId, userId, stream, revision, occurredAt: createdAt, currency } = fact;
+  const id = idFromParts('evt', appId, stream, String(revision), type);
+  const data = currency
+    ? { ...fact.data, code: codes.get(currencyKey(currency)) ?? null, error: errorOf(fact.errorCode) }
+    : fact.data;
+  return {
+    app_id: appId,
+    sequence,
+    event_id: id,
+    type,
+    environment,
+    object_id: objectId,
+    user_id: userId,
+    stream,
+    revision,
+    created_at: createdAt,
+    body: JSON.stringify({ id, type, createdAt, appId, environment, sequence, data }),
+  };
+}
+
+const errorOf = (code: string | undefined) =>
+  code === undefined ? null : { code, message: failureMessage(code) };
+
+/**
+ * By the id of the event that books it: the end of the move, which is the last event of its stream. What came into that
+ * stream after the booking is not looked at, so that a replay finds the same.
+ */
+async function bookedEnds(
+  store: EmittingStore,
+  events: readonly RecordedEvent[],
+): Promise<ReadonlyMap<string, RecordedEvent>> {
+  const booking = events.flatMap((event) => {
+    const stream = moveBookedBy(event);
+    return stream === undefined ? [] : [{ event, stream }];
+  });
+  if (booking.length === 0) return new Map();
+  const heads = await store.heads(booking.map(({ stream }) => stream));
+  const known = booking.flatMap(({ event, stream }, index) => {
+    const fromRevision = heads[index]?.revision;
+    return fromRevision === undefined ? [] : [{ event, tail: { stream, fromRevision } }];
+  });
+  const tails = await store.readTails(
+    known.map(({ tail }) => tail),
+    1,
+  );
+  return new Map(
+    known.flatMap(({ event }, index) => {
+      const [end] = tails[index] ?? [];
+      return end && store.comparePositions(end.position, event.position) < 0 ? [[event.id, end]] : [];
+    }),
+  );
+}
+
+const foundIn = (
+  event: RecordedEvent,
+  bookedEnd: RecordedEvent | undefined,
+  ordinal: number,
+): readonly Found[] =>
+  factsOf(event, bookedEnd).map((fact) => ({
     ...fact,
     stream: event.stream,
     revision: event.revision,

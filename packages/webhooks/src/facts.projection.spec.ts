@@ -1,11 +1,12 @@
+import { type AccountEvent, accountEvents, type HoldId } from '@coffer/accounts';
 import type { Position, RecordedEvent } from '@coffer/event-store';
 import { encodeMetadata } from '@coffer/kernel';
-import { type MoveEvent, moveEvents } from '@coffer/moves';
+import { type MoveEvent, moveEvents, moveStreamName, treasuryMovePlace } from '@coffer/moves';
 import { type UserEvent, userEvents } from '@coffer/users';
 import { type WalletEvent, walletEvents } from '@coffer/wallets';
 import { expect } from 'chai';
 import { EVENT_TYPES } from './domain/eventTypes.ts';
-import { factsOf } from './facts.projection.ts';
+import { factsOf, moveBookedBy } from './facts.projection.ts';
 
 const APP = 'app_01h455vb4pex5vsknk084sn02q';
 const SCOPE = 'scp_01h455vb4pex5vsknk084sn02q';
@@ -50,6 +51,15 @@ const failed = (operation: 'deposit' | 'cashOut' | 'withdraw' | 'sweep'): MoveEv
   type: 'MoveFailed',
   data: { ...subject, operation, code: 'moves/expired', signature: null, slot: null },
 });
+const USER = 'usr_01h455vb4pex5vsknk084sn02q';
+const account = (event: AccountEvent) =>
+  recorded(`account-live.${APP}.${USER}.2`, accountEvents.encode(event));
+const credited = account({
+  type: 'AccountCredited',
+  data: { entryId: 'deposit:ref-1', amount: 5n, reason: 'deposit', available: 5n, held: 0n },
+});
+const closed = (payout: '0' | '5', holdId: HoldId = 'cashout:ref-1') =>
+  account({ type: 'HoldClosed', data: { holdId, held: 5n, payout: BigInt(payout) } });
 const decided = (decision: 'passed' | 'failed' | 'review_required') =>
   user({ type: 'ComplianceDecided', data: { decision, reason: 'source of funds' } });
 
@@ -78,6 +88,7 @@ type Row = readonly [
   what: string,
   event: RecordedEvent,
   told: readonly (readonly [type: string, data: object])[],
+  bookedEnd?: RecordedEvent,
 ];
 
 describe('facts of the log', () => {
@@ -108,9 +119,29 @@ describe('facts of the log', () => {
       ],
     ],
     ['a migration, alone', wallet(migrated), [['wallet.migrated', LEFT]]],
-    ['a deposit', move(confirmed('deposit')), [['deposit.received', moved('deposit', 'Sig')]]],
+    ['a deposit that the chain has confirmed, not yet', move(confirmed('deposit')), []],
+    [
+      'a deposit once it is credited',
+      credited,
+      [['deposit.received', moved('deposit', 'Sig')]],
+      move(confirmed('deposit')),
+    ],
     ['a deposit that failed', move(failed('deposit')), []],
-    ['a cash-out', move(confirmed('cashOut')), [['withdrawal.completed', moved('withdraw', 'Sig')]]],
+    ['a cash-out that the chain has confirmed, not yet', move(confirmed('cashOut')), []],
+    [
+      'a cash-out once its hold is closed',
+      closed('0'),
+      [['withdrawal.completed', moved('withdraw', 'Sig')]],
+      move(confirmed('cashOut')),
+    ],
+    ['a cash-out that failed, not yet', move(failed('cashOut')), []],
+    [
+      'a cash-out that failed, once its funds are given back',
+      closed('5'),
+      [['withdrawal.failed', moved('withdraw', null)]],
+      move(failed('cashOut')),
+    ],
+    ['a hold that was closed without a move', closed('5'), []],
     [
       'a withdrawal from a wallet',
       move(confirmed('withdraw'), SCOPE),
@@ -128,12 +159,21 @@ describe('facts of the log', () => {
       [],
     ],
   ];
-  for (const [what, event, told] of rows) {
+  for (const [what, event, told, bookedEnd] of rows) {
     it(`tell ${what}`, () => {
-      expect(factsOf(event).map(({ type, data }) => [type, data])).to.deep.equal(told);
-      for (const { occurredAt } of factsOf(event)) expect(occurredAt).to.equal(AT);
+      const facts = factsOf(event, bookedEnd);
+      expect(facts.map(({ type, data }) => [type, data])).to.deep.equal(told);
+      for (const { occurredAt } of facts) expect(occurredAt).to.equal(AT);
     });
   }
+
+  it('of moves are told with the event that books them, which names the move', () => {
+    const stream = moveStreamName(treasuryMovePlace('live', APP, 'ref-1'));
+    expect(moveBookedBy(credited)).to.equal(stream);
+    expect(moveBookedBy(closed('0'))).to.equal(stream);
+    expect(moveBookedBy(closed('0', 'session:s1'))).to.equal(undefined);
+    expect(moveBookedBy(move(confirmed('deposit')))).to.equal(undefined);
+  });
 
   it('include all types of events', () => {
     const types = new Set(rows.flatMap(([, , told]) => told.map(([type]) => type)));

@@ -1,7 +1,8 @@
 /** Which facts of the log leave the service, and what is said of them. Source: contract, Webhooks. */
+import { accountEvents, cashOutHoldId, depositEntryId, parseAccountStream } from '@coffer/accounts';
 import type { RecordedEvent } from '@coffer/event-store';
 import { decodeMetadata, type Environment, parseStreamName, type StreamNameParts } from '@coffer/kernel';
-import { moveEvents } from '@coffer/moves';
+import { moveEvents, moveStreamName, treasuryMovePlace } from '@coffer/moves';
 import { userEvents } from '@coffer/users';
 import { walletEvents } from '@coffer/wallets';
 import type { EventType } from './domain/eventTypes.ts';
@@ -26,22 +27,50 @@ export interface Fact {
   readonly errorCode?: string;
 }
 
-/** In the order in which they are numbered. Most events of the log are bets, which are not even parsed. */
-export function factsOf(event: RecordedEvent): readonly Fact[] {
-  const told = TELLERS.find(({ prefix }) => event.stream.startsWith(prefix));
-  if (!told?.types.has(event.type)) return [];
-  const place = parseStreamName(event.stream);
+/**
+ * In the order in which they are numbered. Most events of the log are bets, which are not even parsed. An event that books
+ * the end of a move tells that end.
+ */
+export function factsOf(event: RecordedEvent, bookedEnd?: RecordedEvent): readonly Fact[] {
+  const subject = bookedEnd ?? event;
+  const told = TELLERS.find(({ prefix }) => subject.stream.startsWith(prefix));
+  if (!told?.types.has(subject.type)) return [];
+  const place = parseStreamName(subject.stream);
   if (!place) return [];
   const { occurredAt } = decodeMetadata(event.metadata);
-  return told.tell(event, place).map((fact) => ({ environment: place.environment, occurredAt, ...fact }));
+  const isBooked = bookedEnd !== undefined;
+  return told
+    .tell(subject, place, isBooked)
+    .map((fact) => ({ environment: place.environment, occurredAt, ...fact }));
 }
+
+/**
+ * The stream of the move of the treasury that the event may book. Such a move is told once the player's account has the
+ * funds, and not when the chain has moved them: whoever is told may spend them.
+ */
+export function moveBookedBy(recorded: RecordedEvent): string | undefined {
+  if (recorded.type !== 'AccountCredited' && recorded.type !== 'HoldClosed') return undefined;
+  const account = parseAccountStream(recorded.stream);
+  const ref = account && refBookedBy(recorded);
+  return ref && moveStreamName(treasuryMovePlace(account.environment, account.appId, ref));
+}
+
+function refBookedBy(recorded: RecordedEvent): string | undefined {
+  const { type, data } = accountEvents.decode(recorded);
+  if (type === 'AccountCredited') return textAfter(depositEntryId(''), data.entryId);
+  if (type === 'HoldClosed') return textAfter(cashOutHoldId(''), data.holdId);
+  return undefined;
+}
+
+const textAfter = (start: string, text: string): string | undefined =>
+  text.startsWith(start) ? text.slice(start.length) : undefined;
 
 type Told = Omit<Fact, 'environment' | 'occurredAt'>;
 
 interface Teller {
   readonly prefix: string;
   readonly types: ReadonlySet<string>;
-  readonly tell: (event: RecordedEvent, place: StreamNameParts) => readonly Told[];
+  readonly tell: (event: RecordedEvent, place: StreamNameParts, isBooked: boolean) => readonly Told[];
 }
 
 const TELLERS: readonly Teller[] = [
@@ -95,11 +124,11 @@ const TELLERS: readonly Teller[] = [
   {
     prefix: 'move-',
     types: new Set(['MoveConfirmed', 'MoveFailed']),
-    tell(recorded, { environment, id }) {
+    tell(recorded, { environment, id }, isBooked) {
       const event = moveEvents.decode(recorded);
       if (event.type !== 'MoveConfirmed' && event.type !== 'MoveFailed') return [];
       const { operation, key: ref, appId, userId, currencyId, amount, signature } = event.data;
-      const type = typeOfMove(operation, event.type);
+      const type = typeOfMove(operation, event.type, isBooked);
       if (!type) return [];
       const kind = operation === 'deposit' ? 'deposit' : 'withdraw';
       const data = {
@@ -127,9 +156,16 @@ const TELLERS: readonly Teller[] = [
   },
 ];
 
-/** A failed deposit and the forwarding of what reached a replaced wallet are not told. */
-function typeOfMove(operation: string, end: 'MoveConfirmed' | 'MoveFailed'): EventType | undefined {
-  if (operation === 'sweep') return undefined;
+/**
+ * A withdrawal from a wallet is in no account, and told at its end. A failed deposit and the forwarding of what reached
+ * a replaced wallet are not told.
+ */
+function typeOfMove(
+  operation: string,
+  end: 'MoveConfirmed' | 'MoveFailed',
+  isBooked: boolean,
+): EventType | undefined {
+  if (isBooked === (operation === 'withdraw') || operation === 'sweep') return undefined;
   if (operation === 'deposit') return end === 'MoveConfirmed' ? 'deposit.received' : undefined;
   return end === 'MoveConfirmed' ? 'withdrawal.completed' : 'withdrawal.failed';
 }

@@ -230,8 +230,7 @@ const deliveryEndpoints = ({
         appId,
         knownId(params.webhookId),
       );
-      // No epoch: the target as it is now.
-      const target = (await targets.of([{ subscriptionId, epoch: '' }])).get(subscriptionId);
+      const target = (await targets.of([subscriptionId])).get(subscriptionId);
       if (!target) throw reject('webhooks/disabled');
       const at = clock();
       const id = newId('evt');

@@ -7,8 +7,6 @@ import { ATTEMPT_LOST_AFTER_MS, DISABLE_AFTER_MS, GIVE_UP_AFTER_MS, RETRY_DELAYS
 /** A delivery that this sender, and no other, now attempts. */
 export interface Claimed {
   readonly subscriptionId: string;
-  /** Of the subscription when it was claimed. */
-  readonly epoch: string;
   readonly sequence: string;
   /** Of this attempt, from 1. */
   readonly number: number;
@@ -60,7 +58,7 @@ const due = (retries: 0 | 1) => `select sequence from (
 
 const CLAIM = `
   with lane as materialized (
-    select s.subscription_id, s.epoch,
+    select s.subscription_id,
       greatest(1, least(coalesce(known.bound, case when s.failing_since is null then 4 else 1 end),
         $4::integer / count(*) over ())) - coalesce(known.in_flight, 0) as room
     from records.webhook_subscriptions s
@@ -68,7 +66,7 @@ const CLAIM = `
       using (subscription_id)
     where s.state = 'enabled'
   ), due as materialized (
-    select lane.subscription_id, lane.epoch, picked.sequence
+    select lane.subscription_id, picked.sequence
     from lane cross join lateral (${due(0)} union all ${due(1)} limit lane.room) as picked
     where lane.room > 0
   ), claimed as (
@@ -78,12 +76,12 @@ const CLAIM = `
       first_attempt_at = coalesce(d.first_attempt_at, $5::timestamptz),
       next_attempt_at = $7::timestamptz
     from due where d.subscription_id = due.subscription_id and d.sequence = due.sequence
-    returning d.subscription_id, due.epoch, d.app_id, d.sequence, d.attempts, d.previous_sequence, d.state
+    returning d.subscription_id, d.app_id, d.sequence, d.attempts, d.previous_sequence, d.state
   ), begun as (
     insert into records.webhook_attempts (subscription_id, sequence, number, started_at)
     select subscription_id, sequence, attempts, $5::timestamptz from claimed where state = 'pending'
   )
-  select c.subscription_id as "subscriptionId", c.epoch, c.sequence, c.attempts as number,
+  select c.subscription_id as "subscriptionId", c.sequence, c.attempts as number,
     c.previous_sequence as "previousSequence", e.event_id as "eventId", e.type, e.body
   from claimed c join records.webhook_events e on e.app_id = c.app_id and e.sequence = c.sequence
   where c.state = 'pending'`;

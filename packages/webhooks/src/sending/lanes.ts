@@ -11,6 +11,8 @@ export const MOST_IN_FLIGHT = 1_024;
 interface Lane {
   bound: number;
   inFlight: number;
+  /** Of the attempts under way. */
+  breaker: AbortController;
 }
 
 export interface LaneBound {
@@ -20,8 +22,11 @@ export interface LaneBound {
 }
 
 export interface Lanes {
-  readonly begin: (subscriptionId: string) => void;
+  /** The signal breaks the attempt off. */
+  readonly begin: (subscriptionId: string) => AbortSignal;
   readonly end: (subscriptionId: string, succeeded: boolean) => void;
+  readonly withAttempts: () => readonly string[];
+  readonly breakOff: (subscriptionId: string) => void;
   /** Of those that differ from a lane never seen. */
   readonly bounds: () => readonly LaneBound[];
 }
@@ -29,13 +34,19 @@ export interface Lanes {
 export function createLanes(): Lanes {
   const lanes = new Map<string, Lane>();
   const laneOf = (subscriptionId: string): Lane => {
-    const lane = lanes.get(subscriptionId) ?? { bound: FIRST_BOUND, inFlight: 0 };
+    const lane = lanes.get(subscriptionId) ?? {
+      bound: FIRST_BOUND,
+      inFlight: 0,
+      breaker: new AbortController(),
+    };
     lanes.set(subscriptionId, lane);
     return lane;
   };
   return {
     begin(subscriptionId) {
-      laneOf(subscriptionId).inFlight += 1;
+      const lane = laneOf(subscriptionId);
+      lane.inFlight += 1;
+      return lane.breaker.signal;
     },
     end(subscriptionId, succeeded) {
       const lane = laneOf(subscriptionId);
@@ -43,6 +54,13 @@ export function createLanes(): Lanes {
       lane.bound = succeeded ? Math.min(lane.bound + 1, MOST) : Math.max(Math.floor(lane.bound / 2), 1);
       if (lane.inFlight === 0 && lane.bound === FIRST_BOUND) lanes.delete(subscriptionId);
     },
-    bounds: () => [...lanes].map(([subscriptionId, lane]) => ({ subscriptionId, ...lane })),
+    withAttempts: () => [...lanes].flatMap(([id, { inFlight }]) => (inFlight > 0 ? [id] : [])),
+    breakOff(subscriptionId) {
+      const lane = laneOf(subscriptionId);
+      lane.breaker.abort();
+      lane.breaker = new AbortController();
+    },
+    bounds: () =>
+      [...lanes].map(([subscriptionId, { bound, inFlight }]) => ({ subscriptionId, bound, inFlight })),
   };
 }

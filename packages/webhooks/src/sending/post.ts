@@ -27,6 +27,8 @@ export interface Posting {
   readonly reach: Reach;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
+  /** Breaks the exchange; what is then the outcome is of no interest. */
+  readonly signal?: AbortSignal;
 }
 
 export interface PostOutcome {
@@ -108,6 +110,8 @@ export function createPoster({
       const startedMs = performance.now();
       const abort = new AbortController();
       const timer = setTimeout(() => abort.abort(new TimedOut()), timeoutMs);
+      const breakOff = () => abort.abort();
+      posting.signal?.addEventListener('abort', breakOff);
       const durationMs = () => Math.round(performance.now() - startedMs);
       try {
         return { ...(await exchange(posting, abort.signal)), error: null, durationMs: durationMs() };
@@ -115,6 +119,7 @@ export function createPoster({
         return { status: null, error: errorOf(error), durationMs: durationMs(), answerHead: '' };
       } finally {
         clearTimeout(timer);
+        posting.signal?.removeEventListener('abort', breakOff);
       }
     },
     async close() {

@@ -198,6 +198,41 @@ describe('the delivery of webhooks', () => {
     expect(signatures()).to.deep.equal([1, 2, 1]);
   });
 
+  it('is broken off when its subscription is deleted, and nothing is sent to it any more', async () => {
+    let hangUps = 0;
+    const hanging = await endpoint((_received, response) => {
+      response.on('close', () => {
+        hangUps += 1;
+      });
+    });
+    const healthy = await endpoint();
+    world.startSender({ timeoutMs: 3_600_000 });
+    await world.emit(20, hanging.id);
+    await until(() => hanging.receiver.received.length === 4);
+    await world.change((change) => world.subscriptions.remove(change, 'app_1', hanging.id));
+    await until(() => hangUps === 4);
+    world.advance(HOUR);
+    await world.emit(1, healthy.id);
+    await until(() => healthy.receiver.received.length === 1);
+    expect(hanging.receiver.received).to.have.length(4);
+    const ofDeleted = (await world.deliveries()).filter(({ id }) => id === hanging.id);
+    expect(new Set(ofDeleted.map(({ state }) => state))).to.deep.equal(new Set(['failed']));
+  });
+
+  it('is not begun if its subscription is deleted between the claim and the attempt', async () => {
+    const { receiver, id } = await endpoint();
+    const healthy = await endpoint();
+    let deleteFirst = async () => {};
+    const sender = world.startSender({ beforeTargets: () => deleteFirst() });
+    await world.emit(1, id, healthy.id);
+    await until(() => receiver.received.length + healthy.receiver.received.length === 2);
+    deleteFirst = () => world.change((change) => world.subscriptions.remove(change, 'app_1', id));
+    await world.emit(1, id, healthy.id);
+    await until(() => healthy.receiver.received.length === 2);
+    await sender.stop();
+    expect(receiver.received).to.have.length(1);
+  });
+
   it('waits while its subscription is disabled', async () => {
     const { receiver, id } = await endpoint();
     const set = (disabled: boolean) =>

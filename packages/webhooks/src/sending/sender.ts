@@ -48,6 +48,7 @@ export function startSender({
   let isStopping = false;
   let wake: () => void = () => undefined;
   let isAwake = false;
+  let lookedAtMs = Number.NEGATIVE_INFINITY;
   let sweptAtMs = Number.NEGATIVE_INFINITY;
 
   async function run(): Promise<void> {
@@ -55,6 +56,7 @@ export function startSender({
       isAwake = false;
       try {
         await recordWhatEnded();
+        await breakOffWithdrawn();
         await sweepNowAndThen();
         await begin(await claimDue(pool, lanes.bounds(), clock()));
         await pause(pollMs);
@@ -68,13 +70,15 @@ export function startSender({
 
   async function begin(claimed: readonly Claimed[]): Promise<void> {
     if (claimed.length === 0) return;
-    const found = await targets.of(claimed);
+    // Once more, right before the attempts: whoever has been told that a subscription is deleted is sent nothing.
+    const found = await targets.of(claimed.map(({ subscriptionId }) => subscriptionId));
     for (const one of claimed) {
       const target = found.get(one.subscriptionId);
-      // Changed or deleted this very moment: what is left of it counts as broken off, and is claimed again if need be.
+      // Deleted or disabled since: what is left of it counts as broken off, and is claimed again if need be.
       if (!target) continue;
-      lanes.begin(one.subscriptionId);
-      const attempt = attemptOf(one, target).finally(() => underWay.delete(attempt));
+      const attempt = attemptOf(one, target, lanes.begin(one.subscriptionId)).finally(() =>
+        underWay.delete(attempt),
+      );
       underWay.add(attempt);
     }
   }
@@ -82,13 +86,16 @@ export function startSender({
   async function attemptOf(
     { subscriptionId, sequence, number, previousSequence, eventId: id, type, body: text }: Claimed,
     { url, reach, secretsAt }: Target,
+    signal: AbortSignal,
   ): Promise<void> {
     const at = clock();
     const body = envelopeBytes(text, previousSequence === null ? null : Number(previousSequence));
     const headers = signedHeaders({ id, type, body }, secretsAt(at), at);
-    const outcome = await poster.post({ url, reach, headers, body });
+    const outcome = await poster.post({ url, reach, headers, body, signal });
     const succeeded = isDelivered(outcome);
     lanes.end(subscriptionId, succeeded);
+    // That we have broken it off says nothing about the endpoint.
+    if (signal.aborted && !succeeded) return;
     ended.push({ subscriptionId, sequence, number, succeeded, ...outcome });
     rouse();
   }
@@ -103,6 +110,15 @@ export function startSender({
       ended = [...some, ...ended];
       throw error;
     }
+  }
+
+  /** Deletion wins, also against attempts under way, and whoever deletes: at most a poll later nothing is sent. */
+  async function breakOffWithdrawn(): Promise<void> {
+    const ids = lanes.withAttempts();
+    if (ids.length === 0 || performance.now() - lookedAtMs < pollMs) return;
+    lookedAtMs = performance.now();
+    const enabled = await targets.of(ids);
+    for (const id of ids) if (!enabled.has(id)) lanes.breakOff(id);
   }
 
   async function sweepNowAndThen(): Promise<void> {

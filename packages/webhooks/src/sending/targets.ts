@@ -2,7 +2,6 @@
 import type { Pool } from '@coffer/database';
 import type { Environment, SecretBox } from '@coffer/kernel';
 import { LRUCache } from 'lru-cache';
-import type { Claimed } from './deliveries.ts';
 import type { Reach } from './endpointUrl.ts';
 
 export interface Target {
@@ -13,10 +12,8 @@ export interface Target {
 }
 
 export interface Targets {
-  /** Without those that are no longer enabled. */
-  readonly of: (
-    claimed: readonly Pick<Claimed, 'subscriptionId' | 'epoch'>[],
-  ) => Promise<ReadonlyMap<string, Target>>;
+  /** As they are now, without those that are no longer enabled. */
+  readonly of: (subscriptionIds: Iterable<string>) => Promise<ReadonlyMap<string, Target>>;
 }
 
 /** What an endpoint for events of this environment, or of both, may be. */
@@ -28,6 +25,7 @@ export const secretPlace = (subscriptionId: string): string => `webhooks ${subsc
 interface Row {
   readonly id: string;
   readonly epoch: string;
+  readonly isKept: boolean;
   readonly url: string;
   readonly environment: Environment | null;
   readonly secret: unknown;
@@ -63,23 +61,17 @@ export function createTargets({
   }
 
   return {
-    async of(claimed) {
+    async of(subscriptionIds) {
+      const ids = [...new Set(subscriptionIds)];
+      const { rows } = await pool.query<Row>({
+        name: 'webhooks-targets',
+        text: TARGETS,
+        values: [ids, ids.map((id) => kept.peek(id)?.epoch ?? null)],
+      });
       const found = new Map<string, Target>();
-      const missing = new Set<string>();
-      for (const { subscriptionId, epoch } of claimed) {
-        const target = kept.get(subscriptionId);
-        if (target?.epoch === epoch) found.set(subscriptionId, target);
-        else missing.add(subscriptionId);
-      }
-      if (missing.size === 0) return found;
-      const { rows } = await pool.query<Row>(
-        `select subscription_id as id, epoch, url, environment, secret, previous_secret as previous,
-           previous_secret_until as "previousUntil"
-         from records.webhook_subscriptions where subscription_id = any($1) and state = 'enabled'`,
-        [[...missing]],
-      );
       for (const row of rows) {
-        const target = targetOf(row);
+        const target = row.isKept ? kept.get(row.id) : targetOf(row);
+        if (!target) throw new Error('A target is kept until the next look.');
         kept.set(row.id, target);
         found.set(row.id, target);
       }
@@ -87,3 +79,14 @@ export function createTargets({
     },
   };
 }
+
+/** Secrets only of those that have changed. */
+const TARGETS = `
+  select s.subscription_id as id, s.epoch, s.url, s.environment,
+    s.epoch is not distinct from known.epoch as "isKept",
+    case when s.epoch is distinct from known.epoch then s.secret end as secret,
+    case when s.epoch is distinct from known.epoch then s.previous_secret end as previous,
+    s.previous_secret_until as "previousUntil"
+  from unnest($1::text[], $2::bigint[]) as known (subscription_id, epoch)
+  join records.webhook_subscriptions s using (subscription_id)
+  where s.state = 'enabled'`;

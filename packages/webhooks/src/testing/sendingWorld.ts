@@ -61,12 +61,24 @@ export async function startSendingWorld() {
       );
       for (const sender of senders) sender.wake();
     },
-    startSender(options: { readonly timeoutMs?: number } = {}): Sender {
+    startSender({
+      beforeTargets = async () => {},
+      ...options
+    }: {
+      readonly timeoutMs?: number;
+      readonly beforeTargets?: () => Promise<void>;
+    } = {}): Sender {
+      const targets = createTargets({ pool, secretBox, reachOf });
       const sender = startSender({
         pool,
         clock: () => now,
         poster: createPoster(options),
-        targets: createTargets({ pool, secretBox, reachOf }),
+        targets: {
+          async of(ids) {
+            await beforeTargets();
+            return targets.of(ids);
+          },
+        },
         onTrouble: (error) => troubles.push(error),
         pollMs: 5,
         stopGraceMs: 100,
