@@ -7,8 +7,8 @@ import type { Queryable } from '@coffer/database';
 import type { EventStore, RecordedEvent } from '@coffer/event-store';
 import { idFromParts } from '@coffer/kernel';
 import type { EventType } from './domain/eventTypes.ts';
-import { failureMessage } from './domain/failureMessages.ts';
 import { type Fact, factsOf, moveBookedBy } from './facts.projection.ts';
+import { failureMessage } from './failureMessages.ts';
 
 export type EmittingStore = Pick<EventStore, 'heads' | 'readTails' | 'comparePositions'>;
 
