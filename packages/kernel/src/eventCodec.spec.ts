@@ -120,6 +120,14 @@ describe('event metadata', () => {
     expect(decodeMetadata(encodeMetadata(caused, 7))).to.deep.equal({ v: 7, ...caused });
   });
 
+  it('is shared by readers, none of whom can change it', () => {
+    const text = encodeMetadata(metadata, 1);
+    const read = decodeMetadata(text);
+    expect(Object.isFrozen(read)).to.equal(true);
+    decodeMetadata(encodeMetadata(metadata, 2));
+    expect(decodeMetadata(text)).to.deep.equal(read);
+  });
+
   it('is refused without its version', () =>
     expect(() => decodeMetadata(JSON.stringify(metadata))).to.throw());
 });

@@ -49,14 +49,20 @@ const storedMetadata = z.object({
   actor: z.string(),
   occurredAt: z.string(),
 });
-export type StoredMetadata = z.infer<typeof storedMetadata>;
+export type StoredMetadata = Readonly<z.infer<typeof storedMetadata>>;
 
 export function encodeMetadata(metadata: EventMetadata, schemaVersion: number): string {
   return JSON.stringify({ v: schemaVersion, ...metadata });
 }
 
+// All that follows from one cause has the same metadata, and one cause may have thousands of effects.
+let lastDecoded: { readonly text: string; readonly metadata: StoredMetadata } | undefined;
+
 export function decodeMetadata(text: string): StoredMetadata {
-  return storedMetadata.parse(JSON.parse(text));
+  if (lastDecoded?.text !== text) {
+    lastDecoded = { text, metadata: Object.freeze(storedMetadata.parse(JSON.parse(text))) };
+  }
+  return lastDecoded.metadata;
 }
 
 const LEADING_VERSION = /^\{"v":([1-9][0-9]{0,8})[,}]/;
