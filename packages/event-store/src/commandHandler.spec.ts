@@ -132,6 +132,16 @@ async function storedKeys(store: EventStore): Promise<string[]> {
 }
 
 describe('command handler', () => {
+  it('appends at once what arrives for a stream in one turn', async () => {
+    const { store, appends } = watched();
+    const handler = handlerOn(store);
+    await Promise.all(
+      ['a', 'b', 'c'].map((key) => handler.execute(purse, STREAM, spend(key, 1n), context())),
+    );
+    expect(appends.map(({ events }) => events.length)).to.deep.equal([3]);
+    expect(await storedKeys(store)).to.deep.equal(['a', 'b', 'c']);
+  });
+
   it('decides on the folded state and appends at its revision', async () => {
     const { store, appends } = watched();
     const handler = handlerOn(store);

@@ -95,7 +95,8 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
       }
       const opened: Lane = { type, stream, queue: [entry] };
       lanes.set(stream, opened);
-      void runLane(opened);
+      // What else arrives for the stream in this turn, such as the credits of one player, shares the append.
+      queueMicrotask(() => void runLane(opened));
     });
   }
 

@@ -108,6 +108,8 @@ async function putTogether(
   type = shelf,
 ): Promise<readonly string[]> {
   const query = handler.load(type, STREAM, context());
+  // It has left the queue when they arrive.
+  await Promise.resolve();
   const calls = puts.map(({ deadlineMs, ...put }) =>
     handler.execute(type, STREAM, put, context(deadlineMs === undefined ? {} : { deadlineMs })).then(
       () => 'written',
