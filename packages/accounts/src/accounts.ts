@@ -110,6 +110,11 @@ export function createAccounts(dependencies: {
       return (await handler.load(account, accountStreamOf(key), context)).entries.has(entryId);
     },
 
+    /** Has the account's current state at hand, so that the next command on it need not first be refused for its age. */
+    async readAhead(key: AccountKey, context: Deadline): Promise<void> {
+      await handler.load(account, accountStreamOf(key), context);
+    },
+
     /** From a confirmed current state. */
     async findHold(key: AccountKey, holdId: HoldId, context: Deadline): Promise<HoldStanding> {
       const stream = accountStreamOf(key);

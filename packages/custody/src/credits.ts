@@ -13,10 +13,12 @@ import { poolPlace } from './poolStreams.ts';
 
 /** Enough to fill the appends of the log; other writers still get their turn. */
 const AT_A_TIME = 512;
+/** How many are made between two looks at accounts: enough for these to be read many at a time. */
+const PART = 2_048;
 
 export interface CreditDependencies {
   readonly handler: Pick<CommandHandler, 'load'>;
-  readonly accounts: Pick<Accounts, 'closeHold'>;
+  readonly accounts: Pick<Accounts, 'closeHold' | 'readAhead'>;
   readonly failPoint: FailPoint;
 }
 
@@ -42,15 +44,32 @@ export function createCredits({ handler, accounts, failPoint }: CreditDependenci
     const credits = [...Map.groupBy(inOrder, ({ userId }) => userId).values()].flat();
     const half = credits.length >> 1;
 
+    const accountOf = (userId: string) => ({ environment, appId, userId, currencyId });
     const close = async ({ stake, betId, userId, payout }: Credit) => {
       signal?.throwIfAborted();
       const holdId = stakeHoldId(poolId, betId);
-      const account = { environment, appId, userId, currencyId };
-      await accounts.closeHold(account, { holdId, payout, nth: stake }, cause, deadlineMs());
+      await accounts.closeHold(accountOf(userId), { holdId, payout, nth: stake }, cause, deadlineMs());
     };
-    await manyAtATime(credits.slice(0, half), close);
+    /** Many accounts were last written by other threads: read together, they cost less than one by one. */
+    const readAhead = (part: readonly Credit[]) =>
+      manyAtATime([...new Set(part.map(({ userId }) => userId))], async (userId) => {
+        signal?.throwIfAborted();
+        await accounts.readAhead(accountOf(userId), { deadlineMs: deadlineMs() });
+      });
+    const closeAll = async (some: readonly Credit[]) => {
+      if (some.length <= AT_A_TIME) return manyAtATime(some, close);
+      let ahead = readAhead(some.slice(0, PART));
+      for (let from = 0; from < some.length; from += PART) {
+        await ahead;
+        ahead = readAhead(some.slice(from + PART, from + 2 * PART));
+        // Its failure is seen when it is awaited.
+        ahead.catch(() => undefined);
+        await manyAtATime(some.slice(from, from + PART), close);
+      }
+    };
+    await closeAll(credits.slice(0, half));
     failPoint('pool.halfCredited');
-    await manyAtATime(credits.slice(half), close);
+    await closeAll(credits.slice(half));
     failPoint('pool.allButOneCredited');
     if (last) await close(last);
   }

@@ -29,7 +29,7 @@ export interface LockDependencies {
   readonly handler: CommandHandler;
   readonly clock: Clock;
   readonly failPoint: FailPoint;
-  readonly accounts: Pick<Accounts, 'hold' | 'closeHold'>;
+  readonly accounts: Pick<Accounts, 'hold' | 'closeHold' | 'readAhead'>;
   readonly users: Pick<Users, 'show' | 'requireActive'>;
   readonly hasCurrency: (appId: string, currencyId: number) => Promise<boolean>;
   /** How long a stake may wait for its confirmation. */
