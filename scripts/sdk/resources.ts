@@ -82,6 +82,22 @@ export const RESOURCES: Readonly<Record<string, readonly [component: string, ...
   SiwsChallenge: ['postAuthSiwsChallengeResponse'],
   EmailInitiated: ['postAuthEmailInitiateResponse'],
   Me: ['getMeResponse'],
+  UserEventData: ['UserEventData'],
+  WalletCreatedEventData: ['WalletCreatedEventData'],
+  WalletLeftEventData: ['WalletLeftEventData'],
+  ComplianceEventData: ['ComplianceEventData'],
+  MoveEventData: ['MoveEventData'],
+  UserCreatedEvent: ['UserCreatedEvent'],
+  UserSuspendedEvent: ['UserSuspendedEvent'],
+  WalletCreatedEvent: ['WalletCreatedEvent'],
+  WalletExportedEvent: ['WalletExportedEvent'],
+  WalletMigratedEvent: ['WalletMigratedEvent'],
+  CompliancePassedEvent: ['CompliancePassedEvent'],
+  ComplianceFailedEvent: ['ComplianceFailedEvent'],
+  ComplianceReviewRequiredEvent: ['ComplianceReviewRequiredEvent'],
+  DepositReceivedEvent: ['DepositReceivedEvent'],
+  WithdrawalCompletedEvent: ['WithdrawalCompletedEvent'],
+  WithdrawalFailedEvent: ['WithdrawalFailedEvent'],
 };
 
 /** Made by the SDK if the caller gives none. */
@@ -100,4 +116,5 @@ export const OPEN = [
   'WalletSummary.status',
   'Wallet.status',
   'Exported.status',
+  'WalletCreatedEventData.status',
 ];

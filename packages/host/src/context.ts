@@ -5,7 +5,15 @@
 import type { Consumer, ConsumerOptions, Reaction, SkipLookup } from '@coffer/consumers';
 import type { Migrations, Pool } from '@coffer/database';
 import type { CommandHandler, KeptSnapshots, LogPlace, OurLog } from '@coffer/event-store';
-import type { AllowedOrigins, Credentials, Endpoint, ErrorOf, Logger, Registry } from '@coffer/http';
+import type {
+  AllowedOrigins,
+  Credentials,
+  Endpoint,
+  ErrorOf,
+  Logger,
+  OutgoingMessage,
+  Registry,
+} from '@coffer/http';
 import type { Clock, ErrorCatalog, FailPoint, SecretBox, StreamType } from '@coffer/kernel';
 import type { ReadModelProjections } from '@coffer/read-models';
 import type { Role } from './roles.ts';
@@ -30,6 +38,8 @@ export interface ContextParts<Provides extends object> {
   /** What all requests and consumers depend on. */
   readonly serves?: Partial<Foundations>;
   readonly endpoints?: readonly Endpoint[];
+  /** What it sends to others, documented with the endpoints. */
+  readonly messages?: readonly OutgoingMessage[];
   /** By the process that runs them. */
   readonly reactions?: Reactions;
   readonly workers?: readonly Worker[];

@@ -1,5 +1,5 @@
 /** Assembles contexts: each is given what all those before it provide, and the compiler checks that this is enough. */
-import type { Endpoint } from '@coffer/http';
+import type { Endpoint, OutgoingMessage } from '@coffer/http';
 import type {
   ContextDefinition,
   ContextFacts,
@@ -26,6 +26,7 @@ export interface Contexts<Given, Provided extends object> {
 /** The contexts, created. */
 export interface Composition extends Whole {
   readonly endpoints: readonly Endpoint[];
+  readonly messages: readonly OutgoingMessage[];
   readonly foundations: Partial<Foundations>;
   readonly workers: readonly Worker[];
   readonly processes: Required<Reactions>;
@@ -65,6 +66,7 @@ function composed<Given, Provided extends object>(
       return {
         ...whole,
         endpoints: created.parts.flatMap(({ endpoints = [] }) => endpoints),
+        messages: created.parts.flatMap(({ messages = [] }) => messages),
         workers: created.parts.flatMap(({ workers = [] }) => workers),
         processes: { holds: whole.reactionsOf('holds'), identities: whole.reactionsOf('identities') },
         foundations: Object.assign({}, ...created.parts.map(({ serves }) => serves)),

@@ -57,7 +57,7 @@ export interface Servers {
 }
 
 export async function startServers(
-  { endpoints, catalog, errorOf, foundations }: Composition,
+  { endpoints, messages, catalog, errorOf, foundations }: Composition,
   { logger, registry: metrics }: Pick<Platform, 'logger' | 'registry'>,
   options: ServersOptions,
 ): Promise<Servers> {
@@ -94,6 +94,7 @@ export async function startServers(
     const { version, readiness, metricsOfOthers, onUndeclared } = options;
     const app = createApp({
       endpoints: served,
+      messages,
       catalog,
       errorOf,
       resolveKey: foundations.resolveKey ?? nobody,

@@ -10,7 +10,7 @@ import { httpErrors, reject } from './errors.ts';
 import { failureOf } from './failure.ts';
 import { createFailureLog } from './failureLog.ts';
 import type { MetricFigures } from './metrics.ts';
-import { openApiDocument, openApiEndpoint } from './openApi.ts';
+import { type OutgoingMessage, openApiDocument, openApiEndpoint } from './openApi.ts';
 import { DEFAULT_RATE_LIMITS, type RateLimits } from './rateLimits.ts';
 import { apiHeaders, sendFailure } from './reply.ts';
 import { requestIdOf } from './requestContext.ts';
@@ -20,6 +20,8 @@ import type { TrustProxy } from './trustProxy.ts';
 export interface AppOptions
   extends Omit<ApiOptions, 'rateLimits' | 'maxConcurrentRequests' | 'requestTimeoutMs'> {
   readonly readiness: () => Promise<Readiness>;
+  /** Documented with the endpoints. */
+  readonly messages?: readonly OutgoingMessage[];
   /** The product's version. */
   readonly version: string;
   /** Where callers reach it, `https://host`; asked once it listens. Default: the address at which they found the document. */
@@ -56,12 +58,13 @@ export function createApp(options: AppOptions): Express {
     ...audience,
     served: options.endpoints.filter((one) => (one.credential === 'operator') === audience.isOperators),
   })).filter(({ served }) => served.length > 0);
-  const documents = audiences.map(({ title, document, served }): Endpoint => {
+  const documents = audiences.map(({ isOperators, title, document, served }): Endpoint => {
     const { version, origin } = options;
     const itself: Endpoint = openApiEndpoint(document, () =>
       openApiDocument({
         title,
         endpoints: [...served, common, itself],
+        messages: isOperators ? [] : options.messages,
         catalog,
         version,
         origin: origin?.(),

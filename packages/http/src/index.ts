@@ -9,7 +9,7 @@ export { differentKeys, idempotencyKeyOf } from './idempotencyKey.ts';
 export { createLogger, type Logger } from './logger.ts';
 export { longTask, type TaskProgress, type TaskResult, taskLine, taskResult } from './longTask.ts';
 export { createMetricsRegistry, type MetricFigures } from './metrics.ts';
-
+export type { OutgoingMessage } from './openApi.ts';
 export { createRateLimiter, type Rate, rateKeyOfAddress } from './rateLimiter.ts';
 export { DEFAULT_RATE_LIMITS, type RateLimits } from './rateLimits.ts';
 export { type RunningServer, startServer } from './server.ts';

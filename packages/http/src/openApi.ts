@@ -17,11 +17,23 @@ import { type Parameter, pathParameters } from './pathParameters.ts';
 export interface OpenApiSource {
   readonly title: string;
   readonly endpoints: readonly Endpoint[];
+  readonly messages?: readonly OutgoingMessage[] | undefined;
   readonly catalog: ErrorCatalog;
   /** The product's version. */
   readonly version: string;
   /** The address of the API: `https://host`, without a path. */
   readonly origin?: string | undefined;
+}
+
+/** What the service itself POSTs, to addresses that others have subscribed. */
+export interface OutgoingMessage {
+  readonly name: string;
+  readonly summary: string;
+  /** What each header says. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly schema: z.ZodType;
+  /** What an answer with 2xx means. */
+  readonly success: string;
 }
 
 interface MediaType {
@@ -62,6 +74,7 @@ export interface OpenApiDocument {
   readonly servers: readonly { readonly url: string }[];
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly webhooks?: Readonly<Record<string, { readonly post: Operation }>>;
   readonly components: {
     readonly schemas: Readonly<Record<string, JsonSchema>>;
     readonly headers: Readonly<Record<string, unknown>>;
@@ -111,6 +124,7 @@ const TAGS: Readonly<Record<string, string>> = {
   me: 'The signed-in player.',
   '.well-known': 'For libraries that verify access tokens by themselves.',
   portal: 'The admin API: operators only.',
+  webhooks: 'What is sent to the endpoints that the owner of an app has subscribed.',
   errors: 'Every error code.',
   'openapi.json': 'This document.',
 };
@@ -148,6 +162,7 @@ const ERROR_SCHEMA: JsonSchema = {
 export function openApiDocument({
   title,
   endpoints,
+  messages = [],
   catalog,
   version,
   origin = '',
@@ -161,6 +176,10 @@ export function openApiDocument({
     for (const tag of operation.tags) tags.add(tag);
     paths[path] = { ...paths[path], [described.method.toLowerCase()]: operation };
   }
+  const webhooks = Object.fromEntries(
+    messages.map((message) => [message.name, { post: webhookOf(message, schemas) }]),
+  );
+  if (messages.length > 0) tags.add('webhooks');
   return {
     openapi: '3.1.0',
     info: {
@@ -172,6 +191,7 @@ export function openApiDocument({
     servers: [{ url: `${origin}/v1` }],
     tags: [...tags].map((name) => ({ name, description: TAGS[name] ?? `What stands below /${name}.` })),
     paths,
+    ...(messages.length > 0 && { webhooks }),
     components: { schemas, headers: HEADERS, securitySchemes: schemesOf(endpoints) },
   };
 }
@@ -259,6 +279,29 @@ function operationOf(
       }),
       ...errorResponses(described, catalog),
     },
+  };
+}
+
+function webhookOf(
+  { name, summary, headers, schema, success }: OutgoingMessage,
+  schemas: Record<string, JsonSchema>,
+): Operation {
+  const body = addComponent(schema, name, schemas);
+  return {
+    operationId: name,
+    tags: ['webhooks'],
+    summary,
+    // Whom to believe is for the receiver to check, by the signature.
+    security: [],
+    parameters: Object.entries(headers).map(([header, description]) => ({
+      name: header,
+      in: 'header',
+      required: true,
+      description,
+      schema: { type: 'string' },
+    })),
+    requestBody: { required: true, content: { 'application/json': mediaType(body, schemas) } },
+    responses: { '2XX': { description: success } },
   };
 }
 

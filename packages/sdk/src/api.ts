@@ -87,6 +87,22 @@ export interface Resources {
   readonly SiwsChallenge: SiwsChallenge;
   readonly EmailInitiated: EmailInitiated;
   readonly Me: Me;
+  readonly UserEventData: UserEventData;
+  readonly WalletCreatedEventData: WalletCreatedEventData;
+  readonly WalletLeftEventData: WalletLeftEventData;
+  readonly ComplianceEventData: ComplianceEventData;
+  readonly MoveEventData: MoveEventData;
+  readonly UserCreatedEvent: UserCreatedEvent;
+  readonly UserSuspendedEvent: UserSuspendedEvent;
+  readonly WalletCreatedEvent: WalletCreatedEvent;
+  readonly WalletExportedEvent: WalletExportedEvent;
+  readonly WalletMigratedEvent: WalletMigratedEvent;
+  readonly CompliancePassedEvent: CompliancePassedEvent;
+  readonly ComplianceFailedEvent: ComplianceFailedEvent;
+  readonly ComplianceReviewRequiredEvent: ComplianceReviewRequiredEvent;
+  readonly DepositReceivedEvent: DepositReceivedEvent;
+  readonly WithdrawalCompletedEvent: WithdrawalCompletedEvent;
+  readonly WithdrawalFailedEvent: WithdrawalFailedEvent;
 }
 export interface OpenRequest {
   /** The player. */
@@ -856,6 +872,195 @@ export interface Me {
   readonly user: User;
   readonly wallet: WalletSummary | null;
 }
+export interface UserEventData {
+  readonly id: string;
+  readonly environment: 'test' | 'live';
+}
+export interface WalletCreatedEventData {
+  readonly id: string;
+  readonly userId: string;
+  /** In base58. */
+  readonly address: string;
+  readonly custody: Open<'custodial'>;
+  readonly status: Open<'active'>;
+}
+export interface WalletLeftEventData {
+  /** The wallet that was replaced. */
+  readonly id: string;
+  readonly userId: string;
+  readonly environment: 'test' | 'live';
+  /** In base58. */
+  readonly address: string;
+  readonly newWalletId: string;
+  readonly newAddress: string;
+}
+export interface ComplianceEventData {
+  readonly id: string;
+  readonly userId: string;
+  readonly environment: 'test' | 'live';
+  readonly reason: string | null;
+}
+export interface MoveEventData {
+  readonly id: string;
+  /** The ref of the treasury call, or the idempotencyKey of a withdrawal. */
+  readonly ref: string;
+  readonly kind: 'deposit' | 'withdraw';
+  readonly userId: string;
+  /** The app's currency id; null if the mint is not a currency. */
+  readonly currency: number | null;
+  /** Base units. */
+  readonly amount: bigint;
+  /** Of the transaction, in base58. */
+  readonly signature: string | null;
+  readonly environment: 'test' | 'live';
+  /** Of the currency. */
+  readonly code: string | null;
+  /** Why it has failed; otherwise null. */
+  readonly error: MoveError | null;
+}
+export interface UserCreatedEvent {
+  /** The same at every delivery. */
+  readonly id: string;
+  readonly type: 'user.created';
+  readonly createdAt: string;
+  readonly appId: string;
+  readonly environment: 'test' | 'live';
+  /** Counts the events of the app, from 1. */
+  readonly sequence: number;
+  readonly data: UserEventData;
+  /** The number before it that was for the same subscription, or matches the same request. */
+  readonly previousSequence: number | null;
+}
+export interface UserSuspendedEvent {
+  /** The same at every delivery. */
+  readonly id: string;
+  readonly type: 'user.suspended';
+  readonly createdAt: string;
+  readonly appId: string;
+  readonly environment: 'test' | 'live';
+  /** Counts the events of the app, from 1. */
+  readonly sequence: number;
+  readonly data: UserEventData;
+  /** The number before it that was for the same subscription, or matches the same request. */
+  readonly previousSequence: number | null;
+}
+export interface WalletCreatedEvent {
+  /** The same at every delivery. */
+  readonly id: string;
+  readonly type: 'wallet.created';
+  readonly createdAt: string;
+  readonly appId: string;
+  readonly environment: 'test' | 'live';
+  /** Counts the events of the app, from 1. */
+  readonly sequence: number;
+  readonly data: WalletCreatedEventData;
+  /** The number before it that was for the same subscription, or matches the same request. */
+  readonly previousSequence: number | null;
+}
+export interface WalletExportedEvent {
+  /** The same at every delivery. */
+  readonly id: string;
+  readonly type: 'wallet.exported';
+  readonly createdAt: string;
+  readonly appId: string;
+  readonly environment: 'test' | 'live';
+  /** Counts the events of the app, from 1. */
+  readonly sequence: number;
+  readonly data: WalletLeftEventData;
+  /** The number before it that was for the same subscription, or matches the same request. */
+  readonly previousSequence: number | null;
+}
+export interface WalletMigratedEvent {
+  /** The same at every delivery. */
+  readonly id: string;
+  readonly type: 'wallet.migrated';
+  readonly createdAt: string;
+  readonly appId: string;
+  readonly environment: 'test' | 'live';
+  /** Counts the events of the app, from 1. */
+  readonly sequence: number;
+  readonly data: WalletLeftEventData;
+  /** The number before it that was for the same subscription, or matches the same request. */
+  readonly previousSequence: number | null;
+}
+export interface CompliancePassedEvent {
+  /** The same at every delivery. */
+  readonly id: string;
+  readonly type: 'compliance.passed';
+  readonly createdAt: string;
+  readonly appId: string;
+  readonly environment: 'test' | 'live';
+  /** Counts the events of the app, from 1. */
+  readonly sequence: number;
+  readonly data: ComplianceEventData;
+  /** The number before it that was for the same subscription, or matches the same request. */
+  readonly previousSequence: number | null;
+}
+export interface ComplianceFailedEvent {
+  /** The same at every delivery. */
+  readonly id: string;
+  readonly type: 'compliance.failed';
+  readonly createdAt: string;
+  readonly appId: string;
+  readonly environment: 'test' | 'live';
+  /** Counts the events of the app, from 1. */
+  readonly sequence: number;
+  readonly data: ComplianceEventData;
+  /** The number before it that was for the same subscription, or matches the same request. */
+  readonly previousSequence: number | null;
+}
+export interface ComplianceReviewRequiredEvent {
+  /** The same at every delivery. */
+  readonly id: string;
+  readonly type: 'compliance.review_required';
+  readonly createdAt: string;
+  readonly appId: string;
+  readonly environment: 'test' | 'live';
+  /** Counts the events of the app, from 1. */
+  readonly sequence: number;
+  readonly data: ComplianceEventData;
+  /** The number before it that was for the same subscription, or matches the same request. */
+  readonly previousSequence: number | null;
+}
+export interface DepositReceivedEvent {
+  /** The same at every delivery. */
+  readonly id: string;
+  readonly type: 'deposit.received';
+  readonly createdAt: string;
+  readonly appId: string;
+  readonly environment: 'test' | 'live';
+  /** Counts the events of the app, from 1. */
+  readonly sequence: number;
+  readonly data: MoveEventData;
+  /** The number before it that was for the same subscription, or matches the same request. */
+  readonly previousSequence: number | null;
+}
+export interface WithdrawalCompletedEvent {
+  /** The same at every delivery. */
+  readonly id: string;
+  readonly type: 'withdrawal.completed';
+  readonly createdAt: string;
+  readonly appId: string;
+  readonly environment: 'test' | 'live';
+  /** Counts the events of the app, from 1. */
+  readonly sequence: number;
+  readonly data: MoveEventData;
+  /** The number before it that was for the same subscription, or matches the same request. */
+  readonly previousSequence: number | null;
+}
+export interface WithdrawalFailedEvent {
+  /** The same at every delivery. */
+  readonly id: string;
+  readonly type: 'withdrawal.failed';
+  readonly createdAt: string;
+  readonly appId: string;
+  readonly environment: 'test' | 'live';
+  /** Counts the events of the app, from 1. */
+  readonly sequence: number;
+  readonly data: MoveEventData;
+  /** The number before it that was for the same subscription, or matches the same request. */
+  readonly previousSequence: number | null;
+}
 
 export const shapes: ShapesOf<Resources> = {
   OpenRequest: { fields: { userId: 'text', gameCode: 'text', currency: 'text', lockAmount: 'figure', transactionUuid: { optional: 'text' } } },
@@ -940,4 +1145,20 @@ export const shapes: ShapesOf<Resources> = {
   SiwsChallenge: { fields: { nonce: 'text', domain: 'text', statement: 'text', uri: 'text', issuedAt: 'text', expiresAt: 'text', message: 'text' } },
   EmailInitiated: { fields: { sent: 'boolean', expiresAt: 'text' } },
   Me: { fields: { user: () => shapes.User, wallet: { nullable: () => shapes.WalletSummary } } },
+  UserEventData: { fields: { id: 'text', environment: ['test', 'live'] } },
+  WalletCreatedEventData: { fields: { id: 'text', userId: 'text', address: 'text', custody: 'text', status: 'text' } },
+  WalletLeftEventData: { fields: { id: 'text', userId: 'text', environment: ['test', 'live'], address: 'text', newWalletId: 'text', newAddress: 'text' } },
+  ComplianceEventData: { fields: { id: 'text', userId: 'text', environment: ['test', 'live'], reason: { nullable: 'text' } } },
+  MoveEventData: { fields: { id: 'text', ref: 'text', kind: ['deposit', 'withdraw'], userId: 'text', currency: { nullable: 'number' }, amount: 'figure', signature: { nullable: 'text' }, environment: ['test', 'live'], code: { nullable: 'text' }, error: { nullable: () => shapes.MoveError } } },
+  UserCreatedEvent: { fields: { id: 'text', type: ['user.created'], createdAt: 'text', appId: 'text', environment: ['test', 'live'], sequence: 'number', data: () => shapes.UserEventData, previousSequence: { nullable: 'number' } } },
+  UserSuspendedEvent: { fields: { id: 'text', type: ['user.suspended'], createdAt: 'text', appId: 'text', environment: ['test', 'live'], sequence: 'number', data: () => shapes.UserEventData, previousSequence: { nullable: 'number' } } },
+  WalletCreatedEvent: { fields: { id: 'text', type: ['wallet.created'], createdAt: 'text', appId: 'text', environment: ['test', 'live'], sequence: 'number', data: () => shapes.WalletCreatedEventData, previousSequence: { nullable: 'number' } } },
+  WalletExportedEvent: { fields: { id: 'text', type: ['wallet.exported'], createdAt: 'text', appId: 'text', environment: ['test', 'live'], sequence: 'number', data: () => shapes.WalletLeftEventData, previousSequence: { nullable: 'number' } } },
+  WalletMigratedEvent: { fields: { id: 'text', type: ['wallet.migrated'], createdAt: 'text', appId: 'text', environment: ['test', 'live'], sequence: 'number', data: () => shapes.WalletLeftEventData, previousSequence: { nullable: 'number' } } },
+  CompliancePassedEvent: { fields: { id: 'text', type: ['compliance.passed'], createdAt: 'text', appId: 'text', environment: ['test', 'live'], sequence: 'number', data: () => shapes.ComplianceEventData, previousSequence: { nullable: 'number' } } },
+  ComplianceFailedEvent: { fields: { id: 'text', type: ['compliance.failed'], createdAt: 'text', appId: 'text', environment: ['test', 'live'], sequence: 'number', data: () => shapes.ComplianceEventData, previousSequence: { nullable: 'number' } } },
+  ComplianceReviewRequiredEvent: { fields: { id: 'text', type: ['compliance.review_required'], createdAt: 'text', appId: 'text', environment: ['test', 'live'], sequence: 'number', data: () => shapes.ComplianceEventData, previousSequence: { nullable: 'number' } } },
+  DepositReceivedEvent: { fields: { id: 'text', type: ['deposit.received'], createdAt: 'text', appId: 'text', environment: ['test', 'live'], sequence: 'number', data: () => shapes.MoveEventData, previousSequence: { nullable: 'number' } } },
+  WithdrawalCompletedEvent: { fields: { id: 'text', type: ['withdrawal.completed'], createdAt: 'text', appId: 'text', environment: ['test', 'live'], sequence: 'number', data: () => shapes.MoveEventData, previousSequence: { nullable: 'number' } } },
+  WithdrawalFailedEvent: { fields: { id: 'text', type: ['withdrawal.failed'], createdAt: 'text', appId: 'text', environment: ['test', 'live'], sequence: 'number', data: () => shapes.MoveEventData, previousSequence: { nullable: 'number' } } },
 };

@@ -17,11 +17,11 @@ export { memoryTokenStore, type TokenStore, type Tokens } from './tokens.ts';
 export type { SettledMove, TreasuryClient } from './treasury.ts';
 export type { ServerWalletsClient, WalletsClient } from './wallets.ts';
 export type * from './walletTypes.ts';
+export type { AppEvent, TestWebhookEvent, WebhookEvent, WebhookEventType } from './webhookEvents.ts';
 export {
   type FetchRequest,
   type RawRequest,
   type VerifyOptions,
-  type WebhookEvent,
   type WebhookHeaders,
   webhooks,
 } from './webhooks.ts';

@@ -8,7 +8,17 @@ const SECRET = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
 const OTHER = `whsec_${Buffer.alloc(32, 2).toString('base64')}`;
 const NOW = 1_800_000_000;
 const now = () => NOW * 1000;
-const body = JSON.stringify({ id: 'evt_1', type: 'user.created', sequence: 7, data: { id: 'usr_é' } });
+const envelope = {
+  id: 'evt_1',
+  type: 'user.created',
+  createdAt: '2027-01-15T08:00:00.000Z',
+  appId: 'app_1',
+  environment: 'test',
+  sequence: 7,
+  previousSequence: 5,
+  data: { id: 'usr_é', environment: 'test' },
+};
+const body = JSON.stringify(envelope);
 
 const v1 = (secret: string, t = NOW) =>
   `v1=${createHmac('sha256', secret).update(`${t}.${body}`).digest('hex')}`;
@@ -18,6 +28,12 @@ const standard = (secret = SECRET, t = NOW) => ({
   'webhook-timestamp': String(t),
   'webhook-signature': new Webhook(secret).sign('evt_1', new Date(t * 1000), body),
 });
+/** What is verified is read as well. */
+const verified = (event: object) => {
+  const text = JSON.stringify(event);
+  const mac = createHmac('sha256', SECRET).update(`${NOW}.${text}`).digest('hex');
+  return webhooks.verify(text, { 'x-service-signature': `t=${NOW},v1=${mac}` }, SECRET, { now });
+};
 const refusal = (verifying: Promise<unknown>) =>
   verifying.then(
     () => 'verified',
@@ -32,8 +48,7 @@ describe('webhooks.verify', () => {
     describe(`with the signature ${scheme}`, () => {
       it('answers the event', async () => {
         const event = await webhooks.verify(body, sign(), SECRET, { now });
-        expect(event).to.include({ type: 'user.created', sequence: 7 });
-        expect(event.data).to.deep.equal({ id: 'usr_é' });
+        expect(event).to.deep.equal(envelope);
       });
 
       it('takes bytes, and headers of any kind', async () => {
@@ -108,5 +123,38 @@ describe('webhooks.verify', () => {
     expect(await refusal(webhooks.verifyExpress(parsedBody, SECRET, { now }))).to.equal(
       'sdk/webhook_not_verified',
     );
+  });
+
+  it('answers data by the type: amounts are bigint', async () => {
+    const data = {
+      id: 'mov_1',
+      ref: 'order-1',
+      kind: 'deposit',
+      userId: 'usr_1',
+      currency: 1,
+      code: 'SOL',
+      amount: '18446744073709551615',
+      signature: 'Sig',
+      environment: 'test',
+      error: null,
+    };
+    const event = await verified({ ...envelope, type: 'deposit.received', data });
+    if (webhooks.isTest(event) || event.type !== 'deposit.received') return expect.fail(event.type);
+    const { amount, currency, ref }: { amount: bigint; currency: number | null; ref: string } = event.data;
+    expect([amount, currency, ref]).to.deep.equal([18446744073709551615n, 1, 'order-1']);
+    const broken = { ...data, amount: '1.5' };
+    expect(await refusal(verified({ ...envelope, type: 'deposit.received', data: broken }))).to.equal(
+      'sdk/unexpected_answer',
+    );
+  });
+
+  it('answers a test event, and a type that it does not know, as they came', async () => {
+    for (const other of [
+      { ...envelope, type: 'deposit.received', sequence: 0, previousSequence: null, data: { test: true } },
+      { ...envelope, type: 'wallet.frozen', data: { amount: '1' } },
+    ]) {
+      expect(await verified(other)).to.deep.equal(other);
+      expect(webhooks.isTest(await verified(other))).to.equal(other.sequence === 0);
+    }
   });
 });

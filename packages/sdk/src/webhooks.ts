@@ -2,23 +2,10 @@
  * Verifies webhooks: the signature of the service or that of Standard Webhooks, on the raw bytes. Source: specification,
  * Signature rules.
  */
+import { fieldsOf } from './answers.ts';
 import { decodeBase64 } from './base64.ts';
 import { sdkError } from './cofferError.ts';
-
-/** What the service sends. Further fields may come; `data` depends on the type. */
-export interface WebhookEvent {
-  /** The same at every delivery of this event. */
-  readonly id: string;
-  readonly type: string;
-  readonly createdAt: string;
-  readonly appId: string;
-  readonly environment: 'test' | 'live';
-  /** Dense from 1 per app; 0 for a test event. */
-  readonly sequence: number;
-  /** The number before it that was for this subscription; null for the first. */
-  readonly previousSequence: number | null;
-  readonly data: Readonly<Record<string, unknown>>;
-}
+import { isTest, readWebhookEvent, type WebhookEvent } from './webhookEvents.ts';
 
 /** Names in any case, as Node, Express and `Headers` hand them over. */
 export type WebhookHeaders =
@@ -48,6 +35,9 @@ const DEFAULT_TOLERANCE_SECONDS = 300;
 const PREFIX = 'whsec_';
 
 export const webhooks = {
+  /** Whether it is a test event, which tells of nothing. */
+  isTest,
+
   /**
    * The event, if one of the secrets has signed these bytes just now. Pass both secrets while you rotate. Throws
    * `sdk/webhook_not_verified`.
@@ -144,10 +134,9 @@ async function keyOf(scheme: Signed['scheme'], secret: string) {
   ]);
 }
 
-function parsed(body: Uint8Array): WebhookEvent {
-  // Signed by the service, which sends nothing else.
-  return JSON.parse(new TextDecoder().decode(body)) as WebhookEvent;
-}
+/** The service has signed it, and signs nothing but events. */
+const parsed = (body: Uint8Array): WebhookEvent =>
+  readWebhookEvent(fieldsOf(JSON.parse(new TextDecoder().decode(body))));
 
 const secondsOf = (text: string): number => (/^\d{1,12}$/.test(text) ? Number(text) : Number.NaN);
 

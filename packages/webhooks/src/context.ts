@@ -2,6 +2,7 @@
 import { defineContext, type Platform } from '@coffer/host';
 import { startEmitter } from './emitter.ts';
 import { webhookErrors } from './errors.ts';
+import { webhookMessages } from './eventSchemas.ts';
 import { createFeed } from './feed.ts';
 import { feedEndpoints } from './feedRoutes.ts';
 import { managementEndpoints } from './managementRoutes.ts';
@@ -31,6 +32,7 @@ export const webhooksContext = defineContext({
     const feed = createFeed(pool);
     let sender: Sender | undefined;
     return {
+      messages: webhookMessages,
       endpoints: [
         ...feedEndpoints(feed),
         ...managementEndpoints({

@@ -1,9 +1,10 @@
 /** The pull feed, for a game server and for the portal. */
 import { type Endpoint, endpoint } from '@coffer/http';
-import { environment, idText, pageSize } from '@coffer/kernel';
+import { pageSize } from '@coffer/kernel';
 import { portalAppOf } from '@coffer/portal';
 import { z } from 'zod';
 import { EVENT_TYPES, type EventType } from './domain/eventTypes.ts';
+import { eventSchema } from './eventSchemas.ts';
 import type { Feed } from './feed.ts';
 
 const MOST_WAIT_SECONDS = 30;
@@ -36,18 +37,7 @@ const feedQuery = z.strictObject({
 });
 
 const feedPage = z.object({
-  items: z.array(
-    z.object({
-      id: idText('evt'),
-      type: z.enum(EVENT_TYPES),
-      createdAt: z.iso.datetime(),
-      appId: idText('app'),
-      environment,
-      sequence: z.int(),
-      data: z.record(z.string(), z.unknown()),
-      previousSequence: z.int().nullable(),
-    }),
-  ),
+  items: z.array(eventSchema),
   nextAfter: z.int(),
   hasMore: z.boolean(),
 });
