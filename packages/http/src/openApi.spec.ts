@@ -142,6 +142,52 @@ describe('the OpenAPI document', () => {
     );
   });
 
+  it('describes what the service sends to others, if it sends anything', () => {
+    const { webhooks, components, tags } = openApiDocument({
+      title: 'Shop',
+      endpoints: [buy],
+      messages: [
+        {
+          name: 'thing.sold',
+          summary: 'A thing was sold.',
+          headers: { 'X-Shop': 'Which shop.' },
+          schema: thing,
+          success: 'Received.',
+        },
+      ],
+      catalog: { ...httpErrors, ...shopErrors },
+      version: '1.2.3',
+    });
+    expect(webhooks?.['thing.sold']?.post).to.deep.equal({
+      operationId: 'thing.sold',
+      tags: ['webhooks'],
+      summary: 'A thing was sold.',
+      security: [],
+      parameters: [
+        {
+          name: 'X-Shop',
+          in: 'header',
+          required: true,
+          description: 'Which shop.',
+          schema: { type: 'string' },
+        },
+      ],
+      requestBody: {
+        required: true,
+        content: {
+          'application/json': {
+            schema: { $ref: '#/components/schemas/Thing' },
+            example: { id: 'example-1', price: '100000' },
+          },
+        },
+      },
+      responses: { '2XX': { description: 'Received.' } },
+    });
+    expect(components.schemas).to.have.property('Thing');
+    expect(tags.map(({ name }) => name)).to.include('webhooks');
+    expect(document).not.to.have.property('webhooks');
+  });
+
   it('names its server at the public address, and is the same for everybody', async () => {
     const shown = async (origin?: () => string) => {
       await using world = await startWorld({ ...(origin && { origin }) });

@@ -1,0 +1,2 @@
+export * from './certificates.ts';
+export * from './secureReceiver.ts';
