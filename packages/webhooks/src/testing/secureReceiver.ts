@@ -6,7 +6,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Certificates } from './certificates.ts';
 
-export interface SecurelyReceived {
+interface SecurelyReceived {
   readonly path: string;
   readonly httpVersion: string;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
