@@ -46,6 +46,52 @@ describe('pages of the log', () => {
     expect(asked).to.have.length(2);
   });
 
+  describe('that were read before', () => {
+    const event = (position: number): RecordedEvent => ({
+      ...place(`${position}`),
+      id: `id-${position}`,
+      stream: 'thing-1',
+      revision: position,
+      type: 'Happened',
+      data: '{}',
+      metadata: '{}',
+      recordedAt: new Date(0),
+    });
+    const events = (first: number, last: number) =>
+      Array.from({ length: last - first + 1 }, (_, index) => event(first + index));
+    const positions = async (page: Promise<readonly RecordedEvent[]>) =>
+      (await page).map(({ position }) => Number(position));
+    beforeEach(async () => {
+      const page = pageFrom(undefined, 100, 1);
+      asked[0]?.answer(events(1, 9));
+      await page;
+    });
+
+    it('are given to a reader that is behind, without a read', async () => {
+      expect(await positions(pageFrom(place('3'), 4, 1))).to.deep.equal([3, 4, 5, 6, 7]);
+      expect(asked).to.have.length(1);
+    });
+
+    it('are read on from their end for a reader that gets beyond it, once for all', async () => {
+      const pages = [positions(pageFrom(place('6'), 4, 2)), positions(pageFrom(place('8'), 4, 2))];
+      expect(asked.slice(1).map(({ from }) => from)).to.deep.equal([place('9')]);
+      asked[1]?.answer(events(9, 11));
+      expect(await Promise.all(pages)).to.deep.equal([
+        [6, 7, 8, 9, 10],
+        [8, 9, 10, 11],
+      ]);
+    });
+
+    it('are not given when the log holds them no longer: the reader is told what the log holds at its place', async () => {
+      const page = positions(pageFrom(place('6'), 4, 2));
+      asked[1]?.answer([]);
+      await new Promise(setImmediate);
+      expect(asked[2]?.from).to.deep.equal(place('6'));
+      asked[2]?.answer([event(6)]);
+      expect(await page).to.deep.equal([6]);
+    });
+  });
+
   it('fail for all who wait for them, and are then read again', async () => {
     const failing = sharePages(() => {
       asked.push({ from: undefined, answer() {} });

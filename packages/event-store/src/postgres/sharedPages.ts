@@ -1,10 +1,13 @@
 /**
- * Several consumers follow the log in one process, and those that keep up are at the same event: a wake-up makes them
- * request the same page at the same moment. It is read once for all of them.
+ * Several consumers follow the log in one process, and those that keep up are near the same event. A wake-up makes them
+ * request the same page at the same moment; and the last events read are kept for a while, so that whoever is a little
+ * behind is given them again, and reads only what nobody has read yet.
  */
 import type { LogPlace, RecordedEvent } from '../port.ts';
+import { createRecentEvents } from './recentEvents.ts';
 
 type Page = Promise<readonly RecordedEvent[]>;
+/** The given place comes first, if it still exists, then at most so many events after it. */
 export type PageFrom = (from: LogPlace | undefined, pageSize: number) => Page;
 
 /** Shares a page in flight among readers that have seen the same number of wake-ups, so that none is missed. */
@@ -12,16 +15,33 @@ export type SharedPageFrom = (from: LogPlace | undefined, pageSize: number, wake
 
 export function sharePages(pageFrom: PageFrom): SharedPageFrom {
   const onTheirWay = new Map<string, Page>();
-  return (from, pageSize, wakeupsSeen) => {
+  const recent = createRecentEvents();
+
+  return async (from, pageSize, wakeupsSeen) => {
+    const known = from && recent.from(from);
+    const last = known?.at(-1);
+    if (!from || !known || !last) return read(from, pageSize, wakeupsSeen);
+    if (known.length > pageSize) return known.slice(0, pageSize + 1);
+    const end = { position: last.position, eventId: last.id };
+    const [there, ...next] = await read(end, pageSize, wakeupsSeen);
+    // What was known is in the log no longer: whether the reader's place is, only the log can tell.
+    if (there?.id !== last.id) return read(from, pageSize, wakeupsSeen);
+    return [...known, ...next].slice(0, pageSize + 1);
+  };
+
+  function read(from: LogPlace | undefined, pageSize: number, wakeupsSeen: number): Page {
     const key = JSON.stringify([from?.position, from?.eventId, pageSize, wakeupsSeen]);
     const known = onTheirWay.get(key);
     if (known) return known;
-    const page = pageFrom(from, pageSize);
+    const page = pageFrom(from, pageSize).then((events) => {
+      recent.saw(from, events);
+      return events;
+    });
     onTheirWay.set(key, page);
     const forget = () => {
       onTheirWay.delete(key);
     };
     page.then(forget, forget);
     return page;
-  };
+  }
 }
