@@ -14,6 +14,7 @@ import {
   verdict,
 } from '@coffer/host/testing';
 import type { FailPointName } from '@coffer/kernel';
+import { expireLeases } from '@coffer/read-models/testing';
 import { eventually } from '@coffer/testing';
 import { expect } from 'chai';
 import { expectBooksToBalance, type LogLine } from './testing/books.ts';
@@ -328,3 +329,67 @@ describe('a service that dies with a pool', () => {
     });
   });
 });
+
+describe('a service that dies in the middle of the credits of 20,000 stakes', () => {
+  const nodes = useMortalNodes();
+  const PLAYERS = 250;
+  const STAKES = 20_000;
+
+  it('is started again: each stake is credited once, and the books balance', async () => {
+    const node = await nodes.start(['api', 'projector']);
+    const client = clientOf(node);
+    const { appId, test } = await setUpApp(client);
+    const settings = { poolEscrowEnabled: true };
+    requireStatus(await client.post(`/portal/app/${appId}/settings`, { settings }), 200);
+    const doomed = await nodes.start(['process-manager']);
+    const poolId = 'full';
+    const send = async (path: string, fields: Fields) =>
+      expect((await test.post(`/custody/${path}`, { poolId, ...fields })).status, path).to.be.oneOf([
+        200, 201,
+      ]);
+    const credits = async () =>
+      Object(requireStatus(await test.get(`/custody/pools/${poolId}`), 200).json.credits);
+
+    const players = await Promise.all(Array.from({ length: PLAYERS }, () => test.newPlayer('8000')));
+    const bets = players.flatMap((userId, player) =>
+      Array.from({ length: STAKES / PLAYERS }, (_, nth) => ({ betId: `${nth}:${player}`, userId })),
+    );
+    await inParallel(bets, (bet) => send('lock', { ...bet, currency: CHIP, amount: '100' }));
+    // One stake of each player is confirmed. Half of these win, and all others go back.
+    const confirmed = bets.filter(({ betId }) => betId.startsWith('0:'));
+    await inParallel(confirmed, ({ betId }) => send('confirm', { betId }));
+    const payouts = confirmed.slice(0, PLAYERS / 2).map((bet) => ({ ...bet, payout: '190' }));
+    await send('settle', { currency: CHIP, rake: '1250', payouts });
+
+    await eventually('some stakes are credited', async () => (await credits()).done > 0 || undefined);
+    await doomed.kill9();
+    const closed = typesOf(await client.lines('/portal/log')).filter((type) => type === 'HoldClosed');
+    expect(closed.length, 'credits before the end').to.be.within(1, STAKES - 1);
+
+    await expireLeases(nodes.pool(), 'records');
+    await nodes.start(['process-manager']);
+    await eventually('all stakes are credited', async () => {
+      const { done, of } = await credits();
+      expect(of).to.equal(STAKES);
+      return done === of || undefined;
+    });
+    const [winner = '', loser = ''] = [players[0], players.at(-1)];
+    expect(await test.funds(winner)).to.deep.equal({ available: '8090', held: '0' });
+    expect(await test.funds(loser)).to.deep.equal({ available: '7900', held: '0' });
+    const { json } = requireStatus(await test.get('/ledger/reconcile'), 200);
+    expect(json).to.deep.include({ ok: true, inFlight: [] });
+    await expectBooksToBalance(client);
+  });
+});
+
+/** So many at a time that the service is busy. */
+async function inParallel<Item>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<unknown>,
+): Promise<void> {
+  const queue = items.values();
+  const worker = async () => {
+    for (const item of queue) await work(item);
+  };
+  await Promise.all(Array.from({ length: 128 }, worker));
+}
