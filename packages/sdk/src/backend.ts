@@ -1,6 +1,7 @@
 /** The client of a game backend: it holds the secret key and moves money. Never ship it to a browser. */
 import type { Account, VerifiedSession } from './api.ts';
 import { type CustodyClient, createCustodyClient } from './custody.ts';
+import { createFeedClient, type FeedClient } from './feed.ts';
 import { createLedgerClient, type LedgerClient } from './ledger.ts';
 import type { Fetch } from './platform.ts';
 import { createReferralsClient, type ReferralsClient } from './referrals.ts';
@@ -35,6 +36,7 @@ export interface BackendClient {
   readonly custody: CustodyClient;
   readonly referrals: ReferralsClient;
   readonly wallets: ServerWalletsClient;
+  readonly webhooks: FeedClient;
   readonly users: {
     readonly accounts: (userId: string, options?: CallOptions) => Promise<readonly Account[]>;
   };
@@ -67,6 +69,7 @@ export function createBackendClient(client: BackendClientOptions): BackendClient
     custody: createCustodyClient(call, policy.timing),
     referrals: createReferralsClient(call),
     wallets: createServerWalletsClient(call),
+    webhooks: createFeedClient(call, policy),
     users: {
       accounts: async (userId, options) => {
         const reply = await call({ method: 'GET', path: `/users/${segment(userId)}/accounts` }, options);

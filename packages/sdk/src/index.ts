@@ -4,6 +4,8 @@ export type * from './api.ts';
 export * from './backend.ts';
 export { CofferError, type SdkErrorCode, sdkErrors } from './cofferError.ts';
 export type { CreditedPool, CustodyClient, PoolsQuery, StakesQuery } from './custody.ts';
+export { type EventOrder, NOTHING_RECEIVED, type ReceivedEvents } from './eventOrder.ts';
+export type { FeedClient, FeedOptions } from './feed.ts';
 export { ownsWallet } from './identity.ts';
 export type { LedgerClient } from './ledger.ts';
 export type * from './ledgerTypes.ts';

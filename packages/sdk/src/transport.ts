@@ -23,6 +23,8 @@ export interface Request {
   readonly requestId?: string;
   /** The key of the write. Included in errors, so that the caller can repeat it. */
   readonly key?: WriteKey;
+  /** How long the service may hold it before it answers; the call is given that much more time. */
+  readonly heldMs?: number;
   /** Statuses other than 2xx that are an answer of this endpoint. */
   readonly answers?: readonly number[];
 }
@@ -102,12 +104,20 @@ export function createTransport({ baseUrl, fetch: ownFetch, policy }: TransportO
   };
 
   return async (request, options = {}) => {
-    const { last, anyUnknown } = await attemptUntilDeadline(policy, options, (timeoutMs) =>
+    const { last, anyUnknown } = await attemptUntilDeadline(holding(policy, request), options, (timeoutMs) =>
       attempt(request, timeoutMs, options.signal),
     );
     if (last.done) return last.value;
     if (anyUnknown && last.failure.outcome === 'refused') throw withUnknownOutcome(last.failure);
     throw last.failure;
+  };
+}
+
+function holding({ retry, timing }: RetryPolicy, { heldMs = 0 }: Request): RetryPolicy {
+  const { attemptTimeoutMs, deadlineMs } = retry;
+  return {
+    retry: { ...retry, attemptTimeoutMs: attemptTimeoutMs + heldMs, deadlineMs: deadlineMs + heldMs },
+    timing,
   };
 }
 

@@ -5,6 +5,7 @@
 import { fieldsOf } from './answers.ts';
 import { decodeBase64 } from './base64.ts';
 import { sdkError } from './cofferError.ts';
+import { orderOf } from './eventOrder.ts';
 import { isTest, readWebhookEvent, type WebhookEvent } from './webhookEvents.ts';
 
 /** Names in any case, as Node, Express and `Headers` hand them over. */
@@ -37,6 +38,9 @@ const PREFIX = 'whsec_';
 export const webhooks = {
   /** Whether it is a test event, which tells of nothing. */
   isTest,
+
+  /** Whether an event is in order, a duplicate, or comes after a gap. */
+  orderOf,
 
   /**
    * The event, if one of the secrets has signed these bytes just now. Pass both secrets while you rotate. Throws

@@ -3,7 +3,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { roles as allRoles } from '@coffer/host';
 import { requireStatus, type TestApp, textOf } from '@coffer/host/testing';
-import { webhooks } from '@coffer/sdk';
+import { createBackendClient, NOTHING_RECEIVED, webhooks } from '@coffer/sdk';
 import { eventually, until } from '@coffer/testing';
 import {
   appWithGem,
@@ -201,6 +201,36 @@ describe('webhooks of the whole service', () => {
       expect(event).to.have.all.keys(Object.keys(properties));
       expect(event.data, event.type).to.have.all.keys(Object.keys(documented));
     }
+  });
+
+  it('can be read from the feed instead, by the SDK, which waits for the next one', async () => {
+    let requests = 0;
+    const coffer = createBackendClient({
+      baseUrl: world.client.baseUrl,
+      secretKey: app.test.secretKey,
+      // Much less than a request is held, which is allowed for.
+      retry: { attemptTimeoutMs: 1, deadlineMs: 1 },
+      fetch: (url, init) => {
+        requests += 1;
+        return fetch(url, init);
+      },
+    });
+    const feed = coffer.webhooks.feed();
+    const [endpoint] = endpoints;
+    let received = NOTHING_RECEIVED;
+    for (const { event } of endpoint ? inOrder(endpoint.receiver) : []) {
+      const { value } = await feed.next();
+      const seen = webhooks.orderOf(value, received);
+      expect([value.id, value.type, seen.order]).to.deep.equal([event.id, event.type, 'in_order']);
+      received = seen.received;
+    }
+    expect(requests).to.equal(1);
+    const next = feed.next();
+    await until(() => requests === 2);
+    await operator(`${player.userId}/reinstate`, {});
+    await operator(`${player.userId}/suspend`, {});
+    expect((await next).value).to.include({ type: 'user.suspended', sequence: FIRED.length + 1 });
+    expect(requests).to.equal(2);
   });
 
   it('use one connection for many', async () => {
