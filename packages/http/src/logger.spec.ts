@@ -40,6 +40,12 @@ describe('the log', () => {
     ['a token with quotes in it', (logger) => logger.info({ token: `"${SECRET}"` })],
     ['a body that is logged as text', (logger) => logger.info(JSON.stringify({ a: 1, password: SECRET }))],
     ['a signing secret', (logger) => logger.info(`secret whsec_${SECRET}`)],
+    [
+      'a signing secret in a field',
+      (logger) => logger.info({ url: `https://a.example/?s=whsec_${SECRET}` }, 'x'),
+    ],
+    ['a session of the portal', (logger) => logger.info(`Sent pst_eyJhcHBJZCI6.${SECRET} now.`)],
+    ['a session of the portal in a field', (logger) => logger.info({ sent: `pst_${SECRET}.${SECRET}` }, 'x')],
     ['a JSON web token', (logger) => logger.info(`eyJhbGciOi.eyJzdWIi.${SECRET}`)],
     ['a JSON web token within another text', (logger) => logger.info(`eyJeyJhbGciOi.eyJzdWIi.${SECRET}`)],
     ['JSON in JSON', (logger) => logger.info({ sent: JSON.stringify(JSON.stringify({ password: SECRET })) })],

@@ -38,6 +38,8 @@ export const SECRETS: readonly (readonly [pattern: RegExp, replacement: string])
   [new RegExp(`(\\\\"(?:${SECRET_FIELD_NAMES})\\\\+"\\s*:\\s*\\\\+")[^"\\\\]*`, 'gi'), `$1${REDACTED}`],
   [/((?:sk|pk)_(?:test|live)_)[A-Za-z0-9_-]+/g, `$1${REDACTED}`],
   [/(rt_)[A-Za-z0-9_-]{32,}/g, `$1${REDACTED}`],
+  // A session of the portal: two base64url parts.
+  [/(pst_)[A-Za-z0-9._-]+/g, `$1${REDACTED}`],
   [/(whsec_)[A-Za-z0-9+/=_-]+/g, `$1${REDACTED}`],
   // No word boundary in front: there is none after a line break, which JSON writes as \n.
   [/(Bearer\s+)[A-Za-z0-9._~+/=-]+/gi, `$1${REDACTED}`],
