@@ -68,6 +68,32 @@ describe('the management of webhooks', () => {
     return json.items as { sequence: number; state: string; attempts: { status: number }[] }[];
   };
 
+  it('records each change with who made it, and no secret or address of a secret', async () => {
+    const { id, secret } = await subscribed({ url: `${receiver.url}/hooks?token=hidden` });
+    await call('PUT', `/${id}`, { disabled: true });
+    const rotated = await call('POST', `/${id}/rotate`, {});
+    await call('DELETE', `/${id}`);
+    await call('DELETE', `/${id}`);
+    const { rows } = await world.pool.query(
+      `select actor, action, details from records.admin_actions
+        where app_id = $1 and action like 'webhooks.%' order by at, action`,
+      [appId],
+    );
+    const about = { webhookId: id, origin: receiver.url, events: [], environment: null };
+    expect(rows.map(({ actor, action }) => [actor, action])).to.have.deep.members([
+      ['portal:admin', 'webhooks.create'],
+      ['portal:admin', 'webhooks.update'],
+      ['portal:admin', 'webhooks.rotate'],
+      ['portal:admin', 'webhooks.delete'],
+    ]);
+    const detailsOf = (action: string) => rows.find((row) => row.action === action)?.details;
+    expect(detailsOf('webhooks.create')).to.deep.equal({ ...about, state: 'enabled' });
+    expect(detailsOf('webhooks.update')).to.deep.equal({ ...about, state: 'disabled' });
+    for (const hidden of [secret, String(rotated.json.secret), 'hidden']) {
+      expect(JSON.stringify(rows)).not.to.include(hidden);
+    }
+  });
+
   it('creates, lists and deletes as specified; the secret is answered once', async () => {
     const { json } = await create({
       url: 'https://hooks.example/a',

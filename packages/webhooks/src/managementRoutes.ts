@@ -1,5 +1,5 @@
 /** The portal's endpoints for webhooks. Source: spec, Webhook subscription management; all but the first three are ours. */
-import { type Pool, withTransaction } from '@coffer/database';
+import type { Pool } from '@coffer/database';
 import { type Endpoint, endpoint } from '@coffer/http';
 import {
   type Clock,
@@ -11,7 +11,7 @@ import {
   pageSize,
   Rejection,
 } from '@coffer/kernel';
-import { PORTAL_ERRORS, portalAppOf, requireAdmin } from '@coffer/portal';
+import { createAdminTransaction, PORTAL_ERRORS, portalAppOf, requireAdmin } from '@coffer/portal';
 import { z } from 'zod';
 import { deliveriesOf, RESENT_AT_ONCE, resendFailed, resendRange, statisticsOf } from './deliveryLog.ts';
 import { envelopeBytes } from './domain/envelope.ts';
@@ -96,113 +96,139 @@ function knownId(webhookId: string): string {
   return webhookId;
 }
 
-const subscriptionEndpoints = ({ pool, clock, subscriptions }: ManagementOptions): readonly Endpoint[] => [
-  endpoint({
-    method: 'GET',
-    path: WEBHOOKS,
-    credential: 'portal',
-    summary: 'List the webhook subscriptions of an app',
-    success: { status: 200, schema: z.array(subscriptionBody) },
-    errors: ['portal/app_not_found'],
-    handle: async ({ caller, params }) => {
-      const found = await listSubscriptions(pool, portalAppOf(caller, params));
-      return { status: 200, body: found.map(shown) };
-    },
-  }),
-  endpoint({
-    method: 'POST',
-    path: WEBHOOKS,
-    credential: 'portal',
-    summary: 'Subscribe an endpoint to events',
-    description: 'The secret is answered once. Without events, or with none, it is for all of them.',
-    body: z.strictObject({
-      url: z.string(),
-      events: eventTypes.optional(),
-      environment: environment.optional(),
+/** What others may know of a subscription: its address may contain a secret of its owner. */
+const recorded = ({ id: webhookId, url, events, environment, state }: Subscription) => ({
+  webhookId,
+  origin: new URL(url).origin,
+  events: events ?? [],
+  environment,
+  state,
+});
+
+function subscriptionEndpoints({ pool, clock, subscriptions }: ManagementOptions): readonly Endpoint[] {
+  const transaction = createAdminTransaction(pool, clock);
+  return [
+    endpoint({
+      method: 'GET',
+      path: WEBHOOKS,
+      credential: 'portal',
+      summary: 'List the webhook subscriptions of an app',
+      success: { status: 200, schema: z.array(subscriptionBody) },
+      errors: ['portal/app_not_found'],
+      handle: async ({ caller, params }) => {
+        const found = await listSubscriptions(pool, portalAppOf(caller, params));
+        return { status: 200, body: found.map(shown) };
+      },
     }),
-    links: {
-      [`DELETE ${WEBHOOK}`]: { appId: '$request.path.appId', webhookId: '$response.body#/id' },
-    },
-    success: {
-      status: 200,
-      schema: z.object({ id: idText('whk'), url: z.string(), secret: z.string(), message: z.string() }),
-    },
-    errors: [...PORTAL_ERRORS, 'webhooks/url_not_allowed', 'webhooks/too_many_subscriptions'],
-    admit: requireAdmin,
-    handle: async ({ caller, params, body }) => {
-      const appId = portalAppOf(caller, params);
-      const wanted = { url: body.url, events: filterOf(body.events), environment: body.environment ?? null };
-      const made = await withTransaction(pool, (client) =>
-        subscriptions.create({ client, at: clock() }, appId, wanted),
-      );
-      const { id, url } = made.subscription;
-      const message = 'Keep the secret: it is not shown again. Rotate it if it is lost.';
-      return { status: 200, body: { id, url, secret: made.secret, message } };
-    },
-  }),
-  endpoint({
-    method: 'PUT',
-    path: WEBHOOK,
-    credential: 'portal',
-    summary: 'Change a webhook subscription',
-    description: 'Fields that are left out stay. While it is disabled, nothing is sent to it.',
-    body: z.strictObject({
-      url: z.string().optional(),
-      events: eventTypes.optional(),
-      environment: environment.nullable().optional(),
-      disabled: z.boolean().optional(),
+    endpoint({
+      method: 'POST',
+      path: WEBHOOKS,
+      credential: 'portal',
+      summary: 'Subscribe an endpoint to events',
+      description: 'The secret is answered once. Without events, or with none, it is for all of them.',
+      body: z.strictObject({
+        url: z.string(),
+        events: eventTypes.optional(),
+        environment: environment.optional(),
+      }),
+      links: {
+        [`DELETE ${WEBHOOK}`]: { appId: '$request.path.appId', webhookId: '$response.body#/id' },
+      },
+      success: {
+        status: 200,
+        schema: z.object({ id: idText('whk'), url: z.string(), secret: z.string(), message: z.string() }),
+      },
+      errors: [...PORTAL_ERRORS, 'webhooks/url_not_allowed', 'webhooks/too_many_subscriptions'],
+      admit: requireAdmin,
+      handle: async ({ caller, params, body, context }) => {
+        const appId = portalAppOf(caller, params);
+        const wanted = {
+          url: body.url,
+          events: filterOf(body.events),
+          environment: body.environment ?? null,
+        };
+        const made = await transaction(context, async (change) => {
+          const created = await subscriptions.create(change, appId, wanted);
+          await change.record('webhooks.create', appId, recorded(created.subscription));
+          return created;
+        });
+        const { id, url } = made.subscription;
+        const message = 'Keep the secret: it is not shown again. Rotate it if it is lost.';
+        return { status: 200, body: { id, url, secret: made.secret, message } };
+      },
     }),
-    success: { status: 200, schema: subscriptionBody },
-    errors: [...ADMIN_NOT_FOUND, 'webhooks/url_not_allowed'],
-    admit: requireAdmin,
-    handle: async ({ caller, params, body: { events, ...changes } }) => {
-      const appId = portalAppOf(caller, params);
-      const wanted = { ...changes, ...(events && { events: filterOf(events) }) };
-      const changed = await withTransaction(pool, (client) =>
-        subscriptions.update({ client, at: clock() }, appId, knownId(params.webhookId), wanted),
-      );
-      return { status: 200, body: shown(changed) };
-    },
-  }),
-  endpoint({
-    method: 'DELETE',
-    path: WEBHOOK,
-    credential: 'portal',
-    summary: 'Delete a webhook subscription',
-    description: 'Nothing more is sent to it, and what was pending has failed.',
-    success: { status: 204 },
-    errors: ADMIN_NOT_FOUND,
-    admit: requireAdmin,
-    handle: async ({ caller, params }) => {
-      const appId = portalAppOf(caller, params);
-      await withTransaction(pool, (client) =>
-        subscriptions.remove({ client, at: clock() }, appId, knownId(params.webhookId)),
-      );
-      return { status: 204 };
-    },
-  }),
-  endpoint({
-    method: 'POST',
-    path: `${WEBHOOK}/rotate`,
-    credential: 'portal',
-    summary: 'Replace the secret of a webhook subscription',
-    description: 'The new secret is answered once. For 24 hours deliveries are signed with both.',
-    body: z.strictObject({}),
-    success: {
-      status: 200,
-      schema: z.object({ id: idText('whk'), secret: z.string(), previousValidUntil: time }),
-    },
-    errors: ADMIN_NOT_FOUND,
-    admit: requireAdmin,
-    handle: async ({ caller, params }) => {
-      const appId = portalAppOf(caller, params);
-      const { secret, previousValidUntil } = await withTransaction(pool, (client) =>
-        subscriptions.rotate({ client, at: clock() }, appId, knownId(params.webhookId)),
-      );
-      return { status: 200, body: { id: params.webhookId, secret, previousValidUntil } };
-    },
-  }),
-];
+    endpoint({
+      method: 'PUT',
+      path: WEBHOOK,
+      credential: 'portal',
+      summary: 'Change a webhook subscription',
+      description: 'Fields that are left out stay. While it is disabled, nothing is sent to it.',
+      body: z.strictObject({
+        url: z.string().optional(),
+        events: eventTypes.optional(),
+        environment: environment.nullable().optional(),
+        disabled: z.boolean().optional(),
+      }),
+      success: { status: 200, schema: subscriptionBody },
+      errors: [...ADMIN_NOT_FOUND, 'webhooks/url_not_allowed'],
+      admit: requireAdmin,
+      handle: async ({ caller, params, body: { events, ...changes }, context }) => {
+        const appId = portalAppOf(caller, params);
+        const wanted = { ...changes, ...(events && { events: filterOf(events) }) };
+        const changed = await transaction(context, async (change) => {
+          const after = await subscriptions.update(change, appId, knownId(params.webhookId), wanted);
+          await change.record('webhooks.update', appId, recorded(after));
+          return after;
+        });
+        return { status: 200, body: shown(changed) };
+      },
+    }),
+    endpoint({
+      method: 'DELETE',
+      path: WEBHOOK,
+      credential: 'portal',
+      summary: 'Delete a webhook subscription',
+      description: 'Nothing more is sent to it, and what was pending has failed.',
+      success: { status: 204 },
+      errors: ADMIN_NOT_FOUND,
+      admit: requireAdmin,
+      handle: async ({ caller, params, context }) => {
+        const appId = portalAppOf(caller, params);
+        await transaction(context, async (change) => {
+          await subscriptions.remove(change, appId, knownId(params.webhookId));
+          await change.record('webhooks.delete', appId, { webhookId: params.webhookId });
+        });
+        return { status: 204 };
+      },
+    }),
+    endpoint({
+      method: 'POST',
+      path: `${WEBHOOK}/rotate`,
+      credential: 'portal',
+      summary: 'Replace the secret of a webhook subscription',
+      description: 'The new secret is answered once. For 24 hours deliveries are signed with both.',
+      body: z.strictObject({}),
+      success: {
+        status: 200,
+        schema: z.object({ id: idText('whk'), secret: z.string(), previousValidUntil: time }),
+      },
+      errors: ADMIN_NOT_FOUND,
+      admit: requireAdmin,
+      handle: async ({ caller, params, context }) => {
+        const appId = portalAppOf(caller, params);
+        const { secret, previousValidUntil } = await transaction(context, async (change) => {
+          const rotated = await subscriptions.rotate(change, appId, knownId(params.webhookId));
+          await change.record('webhooks.rotate', appId, {
+            webhookId: params.webhookId,
+            previousValidUntil: rotated.previousValidUntil,
+          });
+          return rotated;
+        });
+        return { status: 200, body: { id: params.webhookId, secret, previousValidUntil } };
+      },
+    }),
+  ];
+}
 
 const deliveryEndpoints = ({
   pool,
