@@ -74,7 +74,7 @@ export async function startServers(
       const system = systemPort === undefined ? undefined : await serve([], { host, port: systemPort });
       return { url: undefined, operatorUrl: undefined, systemUrl: system?.url, stop };
     }
-    const apart = operatorAddress && (await serve(endpoints.filter(isForOperator), operatorAddress));
+    const apart = operatorAddress && (await serve(endpoints.filter(isForPortal), operatorAddress));
     const others = apart ? endpoints.filter((endpoint) => !isForOperator(endpoint)) : endpoints;
     const { url } = await serve(others, { host, port }, publicOrigin);
     return { url, operatorUrl: apart?.url ?? url, systemUrl: undefined, stop };
@@ -123,6 +123,10 @@ export async function startServers(
 
 const nobody = () => undefined;
 const NO_ORIGINS = { ofApp: () => false, ofAnyApp: () => false };
+
+/** Whoever reaches the admin API uses the portal's sessions there as well. */
+const isForPortal = (endpoint: Endpoint): boolean =>
+  isForOperator(endpoint) || endpoint.credential === 'portal';
 
 const isForOperator = ({ credential }: Endpoint): boolean => credential === 'operator';
 
