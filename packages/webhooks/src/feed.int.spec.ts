@@ -119,6 +119,18 @@ describe('the feed of events', () => {
     expect(numbersOf((await feed('types=user.created&after=1')).items)).to.deep.equal([[4, 1]]);
   });
 
+  it('begins at the end for who asks for last, and with one environment for a session that names it', async () => {
+    expect(await feed('after=last')).to.deep.equal({ items: [], nextAfter: 0, hasMore: false });
+    await newUser();
+    await newUser('live');
+    await emitted(2);
+    expect(await feed('after=last')).to.deep.equal({ items: [], nextAfter: 2, hasMore: false });
+    const waiting = portalFeed('after=last&wait=30&environment=live');
+    await newUser();
+    await newUser('live');
+    expect(numbersOf(JSON.parse((await waiting).text).items)).to.deep.equal([[4, 2]]);
+  });
+
   it('waits for the next event, and is empty without one', async () => {
     expect(await feed('')).to.deep.equal({ items: [], nextAfter: 0, hasMore: false });
     const waiting = feed('wait=30');

@@ -10,7 +10,8 @@ interface FeedRequest {
   readonly environment?: Environment | undefined;
   /** Undefined: all of them. */
   readonly types?: readonly EventType[] | undefined;
-  readonly after: number;
+  /** `last`: the end, as it is now. */
+  readonly after: number | 'last';
   readonly limit: number;
   readonly waitMs: number;
 }
@@ -37,10 +38,11 @@ export function createFeed(pool: Pool) {
       close();
     },
     /** Waits for the first event, if there is none yet. */
-    async read(request: FeedRequest): Promise<FeedPage> {
+    async read({ after: wanted, ...request }: FeedRequest): Promise<FeedPage> {
       const until = performance.now() + request.waitMs;
+      const after = wanted === 'last' ? await lastOf(pool, request.appId) : wanted;
       while (true) {
-        const page = await pageOf(pool, request);
+        const page = await pageOf(pool, { ...request, after });
         const leftMs = until - performance.now();
         if (page.items.length > 0 || leftMs <= 0 || isClosed) return page;
         await Promise.race([delay(Math.min(POLL_MS, leftMs)), closed]);
@@ -49,11 +51,19 @@ export function createFeed(pool: Pool) {
   };
 }
 
+async function lastOf(pool: Pool, appId: string): Promise<number> {
+  const { rows } = await pool.query<{ last: number }>(
+    'select last::float8 as last from records.webhook_sequences where app_id = $1',
+    [appId],
+  );
+  return rows[0]?.last ?? 0;
+}
+
 const FILTER = `app_id = $1 and ($2::text is null or environment = $2) and ($3::text[] is null or type = any($3))`;
 
 async function pageOf(
   pool: Pool,
-  { appId, environment, types, after, limit }: FeedRequest,
+  { appId, environment, types, after, limit }: Omit<FeedRequest, 'after'> & { readonly after: number },
 ): Promise<FeedPage> {
   const filter = [appId, environment ?? null, types ?? null];
   const { rows } = await pool.query<{ sequence: number; body: string }>(

@@ -1,6 +1,6 @@
 /** The pull feed, for a game server and for the portal. */
 import { type Endpoint, endpoint } from '@coffer/http';
-import { pageSize } from '@coffer/kernel';
+import { environment, pageSize } from '@coffer/kernel';
 import { portalAppOf } from '@coffer/portal';
 import { z } from 'zod';
 import { EVENT_TYPES, type EventType } from './domain/eventTypes.ts';
@@ -16,10 +16,19 @@ const isType = (text: string): text is EventType => EVENT_TYPES.some((type) => t
 const feedQuery = z.strictObject({
   after: z
     .string()
-    .regex(/^(?:0|[1-9]\d{0,14})$/, 'must be a sequence, or 0 for the start')
-    .transform(Number)
+    .regex(/^(?:0|[1-9]\d{0,14}|last)$/, 'must be a sequence, 0 for the start, or last for the end')
+    .transform((text) => (text === 'last' ? text : Number(text)))
     .default(0)
-    .meta({ wire: { type: 'integer', minimum: 0, default: 0 } }),
+    .meta({
+      wire: {
+        anyOf: [
+          { type: 'integer', minimum: 0 },
+          { type: 'string', const: 'last' },
+        ],
+        default: 0,
+      },
+      description: 'The number of the last event that is known. last: what happens from now on.',
+    }),
   limit: pageSize,
   types: z
     .string()
@@ -36,6 +45,9 @@ const feedQuery = z.strictObject({
     .meta({ wire: { type: 'integer', minimum: 0, maximum: MOST_WAIT_SECONDS, default: 0 } }),
 });
 
+/** The portal sees both environments. */
+const portalFeedQuery = feedQuery.extend({ environment: environment.optional() });
+
 const feedPage = z.object({
   items: z.array(eventSchema),
   nextAfter: z.int(),
@@ -45,7 +57,10 @@ const feedPage = z.object({
 const DESCRIPTION =
   'In order. previousSequence is the number before it that matches the same filter: whoever has that one too has missed nothing. Ask again with after=nextAfter; with wait, an empty answer comes only after so many seconds.';
 
-const requestIn = ({ wait, ...query }: z.output<typeof feedQuery>) => ({ ...query, waitMs: wait * 1_000 });
+const requestIn = <Query extends z.output<typeof feedQuery>>({ wait, ...query }: Query) => ({
+  ...query,
+  waitMs: wait * 1_000,
+});
 
 export const feedEndpoints = (feed: Feed): readonly Endpoint[] => [
   endpoint({
@@ -72,9 +87,9 @@ export const feedEndpoints = (feed: Feed): readonly Endpoint[] => [
     method: 'GET',
     path: '/portal/app/:appId/events',
     credential: 'portal',
-    summary: "Read the app's events of both environments",
+    summary: "Read the app's events",
     description: DESCRIPTION,
-    query: feedQuery,
+    query: portalFeedQuery,
     timeoutMs: TIMEOUT_MS,
     links: {
       'GET /portal/app/:appId/events': {

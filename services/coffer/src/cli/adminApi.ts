@@ -14,6 +14,11 @@ const errorEnvelope = z.object({
 
 type Query = Readonly<Record<string, string | undefined>>;
 
+interface GetOptions {
+  /** Breaks it off. */
+  readonly signal?: AbortSignal;
+}
+
 interface PostOptions {
   readonly idempotencyKey?: string | undefined;
 }
@@ -48,7 +53,7 @@ const taskLine = z.discriminatedUnion('kind', [
 
 /** Every call throws a `CommandFailure` for a refusal, and if no service answers. */
 export interface AdminApi {
-  readonly get: (path: string, query?: Query) => Promise<unknown>;
+  readonly get: (path: string, query?: Query, options?: GetOptions) => Promise<unknown>;
   readonly post: (path: string, body: unknown, options?: PostOptions) => Promise<unknown>;
   /** The text of each JSON line, as it was sent. */
   readonly lines: (path: string, query?: Query) => AsyncIterable<string>;
@@ -77,7 +82,10 @@ export function createAdminApi(connect: () => Promise<Connection>): AdminApi {
   const inTime = () => AbortSignal.timeout(ANSWER_TIMEOUT_MS);
 
   return {
-    get: async (path, query = {}) => jsonOf(await call(path, query, { signal: inTime() })),
+    get: async (path, query = {}, { signal } = {}) => {
+      const init = { signal: signal ? AbortSignal.any([signal, inTime()]) : inTime() };
+      return jsonOf(await call(path, query, init));
+    },
     post: async (path, body, { idempotencyKey } = {}) => {
       const headers = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey };
       return jsonOf(await call(path, {}, { ...posted(body, headers), signal: inTime() }));

@@ -19,6 +19,7 @@ export interface Cli {
   readonly api: AdminApi;
   readonly connect: () => Promise<Connection>;
   readonly stdout: Writable;
+  readonly stderr: Writable;
   /** Prints the answer as JSON with `--json`, otherwise as a table. */
   readonly print: (command: Command, answer: unknown, table?: (answer: unknown) => string) => Promise<void>;
   /** Shows a long task's progress on standard error. */
@@ -44,6 +45,7 @@ export function createCli({ variables, workingFolder, stdout, stderr }: CliSurro
     api,
     connect,
     stdout,
+    stderr,
     print,
     progress: () => displayProgress(stderr),
     runTask: async (command, path, { table, ...options }) => {

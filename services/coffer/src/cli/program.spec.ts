@@ -185,6 +185,53 @@ describe('the command line', () => {
     });
   });
 
+  describe('asks the portal, in a session of its own', () => {
+    const rows: readonly [line: string, request: string, body?: unknown][] = [
+      ['list --app app_1', 'GET '],
+      [
+        'create --app app_1 --url https://a.example/hooks --events user.created,deposit.received --env live',
+        'POST ',
+        {
+          url: 'https://a.example/hooks',
+          events: ['user.created', 'deposit.received'],
+          environment: 'live',
+        },
+      ],
+      ['create --app app_1 --url https://a.example', 'POST ', { url: 'https://a.example' }],
+      ['rotate --app app_1 --webhook whk_1', 'POST /whk_1/rotate', {}],
+      ['test --app app_1 --webhook whk_1', 'POST /whk_1/test', {}],
+      ['test --app app_1 --webhook whk_1 --type user.created', 'POST /whk_1/test', { type: 'user.created' }],
+      ['log --app app_1 --webhook whk_1', 'GET /whk_1/deliveries'],
+      [
+        'log --app app_1 --webhook whk_1 --state failed --type user.created --object usr_1 --limit 5',
+        'GET /whk_1/deliveries?state=failed&type=user.created&objectId=usr_1&limit=5',
+      ],
+      ['resend --app app_1 --webhook whk_1 --from 3 --to 5', 'POST /whk_1/resend', { from: 3, to: 5 }],
+      [
+        'resend --app app_1 --webhook whk_1 --failed-since 2026-01-02T03:04:05.000Z',
+        'POST /whk_1/resend',
+        { failedSince: '2026-01-02T03:04:05.000Z' },
+      ],
+    ];
+    for (const [line, request, body] of rows) {
+      it(`webhooks ${line}`, async () => {
+        answers({ token: 'pst_1' });
+        expect(await run(`webhooks ${line} --json`)).to.include({ exitCode: 0, stderr: '' });
+        const [session, asked] = service.asked;
+        expect(session).to.include({
+          method: 'POST',
+          url: '/v1/portal/app/app_1/token',
+          authorization: `Bearer ${TOKEN}`,
+        });
+        expect(`${asked?.method} ${asked?.url}`).to.equal(
+          request.replace(' ', ' /v1/portal/app/app_1/webhooks'),
+        );
+        expect(asked).to.deep.include({ authorization: 'Bearer pst_1', body });
+        expect(service.asked).to.have.length(2);
+      });
+    }
+  });
+
   describe('prints', () => {
     it('in words which mint of a new currency nobody has checked', async () => {
       const add = 'currencies add --app app_1 --id 2 --code CHIP --decimals 6';
@@ -247,6 +294,14 @@ describe('the command line', () => {
       'settings set --app app_1 botToken',
       'accounts credit --app app_1 --env test --user usr_1 --currency CHIP --amount 1',
       'streams show',
+      'webhooks list',
+      'webhooks create --app app_1',
+      'webhooks rotate --app app_1',
+      'webhooks log --app app_1 --webhook whk_1 --state lost',
+      'webhooks listen --app app_1',
+      'webhooks listen --app app_1 --forward nonsense',
+      'webhooks listen --app app_1 --forward http://localhost:3000 --secret abc',
+      'webhooks listen --app app_1 --forward http://localhost:3000 --after soon',
       `audit verify --since 0 --hash ${'ab'.repeat(32)}`,
       'audit verify --since 1 --hash abc',
       'audit verify --since 1',

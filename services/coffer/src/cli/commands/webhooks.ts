@@ -1,8 +1,9 @@
 import { type Command, Option } from 'commander';
 import { z } from 'zod';
 import { type AdminApi, createAdminApi, pathOf } from '../adminApi.ts';
-import { appOption, type Cli, environmentOption, wholeNumber } from '../cli.ts';
-import { isRow, rowsTable } from '../output.ts';
+import { appOption, type Cli, environmentOption, wantsJson, wholeNumber } from '../cli.ts';
+import { isRow, rowsTable, write } from '../output.ts';
+import { listen } from './webhooksListen.ts';
 
 interface WebhookOptions {
   readonly app: string;
@@ -10,6 +11,7 @@ interface WebhookOptions {
 }
 
 const webhookOption = () => new Option('--webhook <id>', 'the subscription').makeOptionMandatory();
+const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 const issued = z.object({ token: z.string() });
 
 export function registerPortal(program: Command, { api, print }: Cli): void {
@@ -26,7 +28,17 @@ export function registerPortal(program: Command, { api, print }: Cli): void {
     });
 }
 
-export function registerWebhooks(program: Command, { api, connect, print }: Cli): void {
+interface ListenOptions {
+  readonly app: string;
+  readonly forward: string;
+  readonly secret?: string;
+  readonly after?: number;
+  readonly events?: string;
+  readonly env?: string;
+}
+
+export function registerWebhooks(program: Command, cli: Cli): void {
+  const { api, connect, print } = cli;
   const webhooks = program.command('webhooks').description('endpoints that are told what happens in an app');
 
   /** As the portal of the app: each command has a session of its own. */
@@ -106,6 +118,42 @@ export function registerWebhooks(program: Command, { api, connect, print }: Cli)
         await print(command, await portalOf(app).get(path(app, webhook, 'deliveries'), query));
       },
     );
+
+  webhooks
+    .command('listen')
+    .description('hand events on to an address of this machine, signed as deliveries are')
+    .addOption(appOption())
+    .requiredOption('--forward <url>', 'where events are sent')
+    .option('--secret <secret>', 'signs them; by default a new one, which is printed')
+    .option('--after <sequence>', 'begin after this event; by default with the next one', wholeNumber)
+    .option('--events <types>', 'their types, separated by commas; by default all')
+    .addOption(environmentOption())
+    .action(async ({ app, events, env, ...options }: ListenOptions, command: Command) => {
+      const stop = new AbortController();
+      const onSignal = () => stop.abort();
+      for (const signal of STOP_SIGNALS) process.on(signal, onSignal);
+      try {
+        const after = await listen({
+          ...options,
+          api: portalOf(app),
+          appId: app,
+          types: events,
+          environment: env,
+          signal: stop.signal,
+          say: (text) => write(cli.stderr, `${text}\n`),
+          onEvent: (handed) =>
+            write(
+              cli.stdout,
+              wantsJson(command)
+                ? `${JSON.stringify(handed)}\n`
+                : `${handed.sequence} ${handed.type} ${handed.id} ${handed.status}\n`,
+            ),
+        });
+        await write(cli.stderr, `Go on with --after ${after}\n`);
+      } finally {
+        for (const signal of STOP_SIGNALS) process.off(signal, onSignal);
+      }
+    });
 
   ofOne('resend')
     .description('deliver events again: by number, or what failed since a time')
