@@ -1,5 +1,9 @@
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
-/** For the processes of the specs, which load mostly the same modules. It outlives the run, so it stays on the disk. */
-export const COMPILE_CACHE = process.env.NODE_COMPILE_CACHE ?? join(tmpdir(), 'coffer-spec-compile-cache');
+/**
+ * For the processes of the specs, which load mostly the same modules. It outlives the run, like the program's own, and
+ * goes with the packages: it neither outlives the checkout nor grows with the number of checkouts.
+ */
+export const COMPILE_CACHE =
+  process.env.NODE_COMPILE_CACHE ??
+  fileURLToPath(new URL('../../../node_modules/.cache/coffer', import.meta.url));

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,6 +11,17 @@ const LAUNCHER = join(import.meta.dirname, 'coffer.mjs');
 const OLD_NODE = `data:text/javascript,${encodeURIComponent(
   "if (!process.channel) Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.0.0' } })",
 )}`;
+
+describe('the program', () => {
+  it('keeps its compiled code with the packages, for the next start', () => {
+    const { NODE_COMPILE_CACHE: _, ...env } = process.env;
+    const { stderr } = spawnSync(process.execPath, [LAUNCHER, '--version'], {
+      env: { ...env, NODE_DEBUG_NATIVE: 'COMPILE_CACHE' },
+      encoding: 'utf8',
+    });
+    expect(stderr).to.include(`${join(import.meta.dirname, '../../../node_modules/.cache/coffer')}/`);
+  });
+});
 
 describe('the launcher on an old Node', () => {
   let server: Server;

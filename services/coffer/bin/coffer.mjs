@@ -3,7 +3,7 @@
 // repository includes as the package `node`.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import module, { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
@@ -13,6 +13,7 @@ const major = Number(process.versions.node.split('.')[0]);
 
 if (major >= MINIMUM_MAJOR) {
   leaveWithTheLauncher();
+  keepCompiledCode();
   collectGarbageEarlier();
   const { main } = await import('../src/main.ts');
   // Loaded only when needed: every other command starts without a database driver and a web server.
@@ -59,6 +60,18 @@ function runOnOwnNode() {
  */
 function collectGarbageEarlier() {
   setFlagsFromString('--heap-growing-percent=100');
+}
+
+/**
+ * A start with it takes two thirds of the processor time. It is kept where only those who may change the program can
+ * write, and where the next `npm ci` removes it; if nobody may write there, nothing is kept.
+ */
+function keepCompiledCode() {
+  // In the environment also for the threads of the program.
+  process.env.NODE_COMPILE_CACHE ??= fileURLToPath(
+    new URL('../../../node_modules/.cache/coffer', import.meta.url),
+  );
+  module.enableCompileCache();
 }
 
 /** A launcher that is killed by SIGKILL takes the program with it: nobody else would know that it exists. */
