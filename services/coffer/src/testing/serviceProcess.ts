@@ -90,14 +90,14 @@ interface Child {
 /** Called in a `describe`: whatever it starts ends after the last test. */
 export function serviceProcesses(): ServiceProcesses {
   const children = new Set<Child>();
-  const guardians: ChildProcess[] = [];
+  let guardian: ChildProcess | undefined;
   const dataFolders = new Set<string>();
 
   after('no process is left', async () => {
     for (const child of children) child.process.kill('SIGKILL');
     await Promise.all([...children].map(({ ended }) => ended));
     await endEventStores((owner) => dataFolders.has(owner));
-    await Promise.all(guardians.map(endGuardian));
+    if (guardian) await endGuardian(guardian);
   });
 
   return {
@@ -117,9 +117,8 @@ export function serviceProcesses(): ServiceProcesses {
     const folder = await mkdtemp(join(tmpdir(), 'coffer-process-spec-'));
     // If the specs run as root, the database server does not, and must traverse this folder.
     await chmod(folder, 0o711);
-    guardians.push(
-      fork(GUARDIAN, [folder], { detached: true, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }),
-    );
+    guardian ??= fork(GUARDIAN, { detached: true, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    guardian.send(folder);
     return folder;
   }
 
