@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 
 const SPECS = [
   'packages/event-store/src/eventstoredb/*.spec.ts',
-  'packages/{accounts,audit,auth,custody,host,ledger,portal,reconcile,treasury,users,wallets}/src/**/*.int.spec.ts',
+  'packages/{accounts,audit,auth,custody,host,ledger,portal,reconcile,referrals,treasury,users,wallets}/src/**/*.int.spec.ts',
   'services/coffer/src/**/*.spec.ts',
 ];
 const LEFT_OUT = {
