@@ -22,6 +22,7 @@ import {
   referral,
   referralStreamOf,
 } from './domain/referral.ts';
+import { createKnownLinks } from './knownLinks.ts';
 
 export type Attribution =
   | { readonly attributed: true; readonly referrerUserId: string }
@@ -47,6 +48,7 @@ interface BegunLink extends ReferralPlace {
 export type Attributions = ReturnType<typeof createAttributions>;
 
 export function createAttributions({ handler, clock, failPoint, referrerOf }: AttributionDependencies) {
+  const knownLinks = createKnownLinks();
   return { attribute, finish };
 
   /** Safe to repeat: the same code again is answered like the first time. */
@@ -119,7 +121,10 @@ export function createAttributions({ handler, clock, failPoint, referrerOf }: At
     }
   }
 
-  /** The unfinished links on the way from this referrer back to the user; undefined if there is no way back. */
+  /**
+   * The unfinished links on the way from this referrer back to the user; undefined if there is no way back. Known links
+   * are final and the user's is not, so none of them leads past the user.
+   */
   async function circleThrough(
     user: ReferralPlace,
     referrerUserId: string,
@@ -127,17 +132,41 @@ export function createAttributions({ handler, clock, failPoint, referrerOf }: At
   ): Promise<readonly BegunLink[] | undefined> {
     const met = new Set<string>();
     const begun: BegunLink[] = [];
-    for (let userId = referrerUserId; userId !== user.userId; ) {
-      // Others' circle, which is theirs to break.
-      if (met.has(userId)) return undefined;
-      met.add(userId);
-      const above = { ...user, userId };
-      const { link } = await show(above, context);
-      if (!link) return undefined;
-      if (link.status === 'begun') begun.push({ ...above, begunAt: link.revision });
-      userId = link.referrerUserId;
+    let finals: string[] = [];
+    let userId = referrerUserId;
+    try {
+      while (userId !== user.userId) {
+        // Others' circle, which is theirs to break.
+        if (met.has(userId)) return undefined;
+        met.add(userId);
+        const above = { ...user, userId };
+        const link = await linkOf(above, context);
+        if (!link) return undefined;
+        if (link.begunAt === undefined) finals.push(referralStreamOf(above));
+        else {
+          begun.push({ ...above, begunAt: link.begunAt });
+          knownLinks.learn(finals, userId);
+          finals = [];
+        }
+        userId = link.above;
+      }
+    } finally {
+      knownLinks.learn(finals, userId);
     }
     return begun;
+  }
+
+  /** The referrer, or somebody further up if all links between are known to be final. */
+  async function linkOf(
+    user: ReferralPlace,
+    context: CommandContext,
+  ): Promise<{ readonly above: string; readonly begunAt?: number } | undefined> {
+    const known = knownLinks.aboveOf(referralStreamOf(user));
+    if (known !== undefined) return { above: known };
+    const { link } = await show(user, context);
+    if (!link) return undefined;
+    const { referrerUserId: above, status, revision } = link;
+    return status === 'begun' ? { above, begunAt: revision } : { above };
   }
 
   async function show(user: ReferralPlace, context: CommandContext): Promise<Referral> {
