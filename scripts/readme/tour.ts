@@ -42,12 +42,16 @@ export function withoutChance(text: string): string {
  * Runs the steps in one shell, as a reader does, in a folder with the service's data folder as `.data`.
  * Standard error is shown as well.
  */
-export async function runTour(steps: readonly string[], folder: string): Promise<readonly string[]> {
+export async function runTour(
+  steps: readonly string[],
+  folder: string,
+  variables: Readonly<Record<string, string>>,
+): Promise<readonly string[]> {
   const bin = join(import.meta.dirname, '../../node_modules/.bin');
   const script = ['exec 2>&1', 'npx() { "$@"; }', ...steps.map((step) => `${step}printf '\\x1e'`)].join('\n');
   const { stdout } = await promisify(execFile)('bash', ['-c', script], {
     cwd: folder,
-    env: { ...process.env, PATH: `${bin}:${process.env.PATH}` },
+    env: { ...process.env, ...variables, PATH: `${bin}:${process.env.PATH}` },
   });
   return stdout.split(SEPARATOR).slice(0, steps.length);
 }
