@@ -9,7 +9,7 @@ import type { Node, Nodes } from './nodes.ts';
 import { type FaultPlan, MOVE_STEPS, REQUEST_STEPS } from './plan.ts';
 import type { Tally } from './tally.ts';
 
-export const WORKER = ['chain-worker', 'process-manager'];
+export const WORKER = ['chain-worker', 'process-manager', 'webhook-emitter', 'webhook-sender'];
 const AT_RANDOM = 'random instant';
 /** For those that die at a random instant. */
 const MOST_CALLS = 200;

@@ -28,6 +28,10 @@ describe('deposits and withdrawals while everything goes wrong', () => {
       'process killed',
       'send dropped',
       'signature lost with the log',
+      'webhook answer lost',
+      'webhook refused',
+      'webhook reset',
+      'webhook slow',
     ]);
   });
 
@@ -35,6 +39,10 @@ describe('deposits and withdrawals while everything goes wrong', () => {
     const { ofWorkers, ofRequests } = deathsIn(SMALL_PLAN);
     expect(outcome.deaths.total()).to.equal(ofWorkers + ofRequests + 1);
     expect(outcome.deaths.rows().map(([at]) => at)).to.include.members([...MOVE_STEPS, ...REQUEST_STEPS]);
+  });
+
+  it('are told by webhooks, all of them', () => {
+    expect(outcome.webhooks).to.be.greaterThan(outcome.moves.length);
   });
 
   it('all end, most of them well, and some after an attempt expired', () => {

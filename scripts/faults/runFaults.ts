@@ -16,6 +16,7 @@ import { startFaultyChain } from './faultyChain.ts';
 import { createNodes, type Node } from './nodes.ts';
 import { putLogBack } from './olderLog.ts';
 import type { FaultPlan } from './plan.ts';
+import { startReceiver } from './receiver.ts';
 import { type Scene, setScene } from './scene.ts';
 import { createTally, type Tally } from './tally.ts';
 import { judge, type Verdict } from './verdict.ts';
@@ -29,6 +30,8 @@ export interface Outcome extends Verdict {
   readonly deaths: Tally;
   readonly asked: readonly Asked[];
   readonly unanswered: number;
+  /** How many facts all receivers were told. */
+  readonly webhooks: number;
   readonly violations: readonly string[];
   readonly seconds: number;
 }
@@ -64,12 +67,16 @@ export async function runFaults({ plan, seed, progress }: RunOptions): Promise<O
   const chain = await startFaultyChain(random, faults);
   stack.defer(chain.stop);
 
+  const receiver = await startReceiver({ pool, random, faults, complain });
+  stack.defer(receiver.stop);
+
   const operatorToken = `op_${randomBytes(32).toString('base64url')}`;
   const nodes = createNodes({
     COFFER_DATA_DIR: folder,
     DATABASE_URL: database.connectionString,
     SOLANA_TEST_RPC_URL: chain.url,
     COFFER_CHAIN_POLL_MS: '100',
+    COFFER_WEBHOOKS_ALLOW_INSECURE: '1',
     COFFER_REACTION_GRACE_MS: '500',
     COFFER_OPERATOR_TOKEN: operatorToken,
     COFFER_SECRETS_KEY: randomBytes(32).toString('base64'),
@@ -84,7 +91,7 @@ export async function runFaults({ plan, seed, progress }: RunOptions): Promise<O
   const clientAt = (url: string) => createClient({ baseUrl: `${url}/v1`, operatorToken });
   let serving = await startService();
   const steady = delegatingClient(() => serving);
-  const scene = await setScene(steady, chain, plan.users);
+  const scene = await setScene(steady, chain, receiver, plan.users);
 
   const doomedUrls = new Set<string>();
   const anyOf = delegatingClient(() => {
@@ -93,6 +100,7 @@ export async function runFaults({ plan, seed, progress }: RunOptions): Promise<O
   });
   const callers = startCallers({ client: anyOf, scene, random, atOnce: plan.movesAtOnce, complain });
   chain.setTrouble(true);
+  receiver.setTrouble(true);
   const options: DeathsOptions = {
     ...{ plan, nodes, chain, pool, random, deaths, faults, complain, doomedUrls },
     progress: (line) => progress(`${faults.total()} faults, ${callers.asked.length} requests; ${line}`),
@@ -108,6 +116,7 @@ export async function runFaults({ plan, seed, progress }: RunOptions): Promise<O
 
   progress('faults are over; waiting for all moves to end');
   chain.setTrouble(false);
+  receiver.setTrouble(false);
   await callers.stop();
   // What waits between two attempts starts over with the next worker.
   const last = await replacedBy(worker);
@@ -122,13 +131,14 @@ export async function runFaults({ plan, seed, progress }: RunOptions): Promise<O
   const asked = [...callers.asked, ...late];
   await allEnded(steady, scene, asked, complain);
 
+  const webhooks = await receiver.judge(steady);
   const verdict = await judge({ client: steady, chainUrl: chain.url, scene, asked, complain });
   await nodes
     .command(['reconcile', '--app', scene.appId, '--env', 'test', '--full', '--chain'])
     .catch((error: Error) => complain(error.message));
   return {
     ...verdict,
-    ...{ faults, deaths, violations },
+    ...{ faults, deaths, violations, webhooks },
     asked,
     unanswered: callers.unanswered(),
     seconds: (performance.now() - startedAtMs) / 1_000,

@@ -5,6 +5,7 @@ import { callRpc } from '@coffer/embedded-chain/testing';
 import { type Client, requireStatus, setUpApp, textOf } from '@coffer/host/testing';
 import { eventually } from '@coffer/testing';
 import { type FaultyChain, GOLD_DECIMALS } from './faultyChain.ts';
+import type { Receiver } from './receiver.ts';
 
 /** What users' wallets start with, in base units. */
 const BEGINS_WITH = { sol: 300_000_000n, gold: 100_000_000n };
@@ -32,8 +33,19 @@ export interface Scene {
   readonly feePayer: string;
 }
 
-export async function setScene(client: Client, chain: FaultyChain, userCount: number): Promise<Scene> {
+export async function setScene(
+  client: Client,
+  chain: FaultyChain,
+  receiver: Pick<Receiver, 'subscribe'>,
+  userCount: number,
+): Promise<Scene> {
   const app = await setUpApp(client, { name: 'Faults', chipMint: null });
+  await receiver.subscribe(client, app);
+  // Its own numbers, for the users and wallets of both.
+  await receiver.subscribe(
+    client,
+    await setUpApp(client, { name: 'Beside', scope: app.scopeId, chipMint: null }),
+  );
   const gold = { id: 3, code: 'GOLD', decimals: GOLD_DECIMALS, mint: { test: chain.gold, live: null } };
   requireStatus(await client.post(`/portal/app/${app.appId}/currencies`, gold), 200);
   await allowSignIn(client, app.appId);
