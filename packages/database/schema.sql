@@ -954,6 +954,7 @@ table records.webhook_events
   column revision bigint not null
   column created_at timestamp with time zone not null
   column body text not null
+  column ordinal bigint
   constraint webhook_events_app_id_fkey FOREIGN KEY (app_id) REFERENCES records.apps(app_id)
   constraint webhook_events_app_id_stream_revision_type_key UNIQUE (app_id, stream, revision, type)
   constraint webhook_events_environment_check CHECK ((environment = ANY (ARRAY['test'::text, 'live'::text])))
@@ -961,6 +962,7 @@ table records.webhook_events
   constraint webhook_events_pkey PRIMARY KEY (app_id, sequence)
   constraint webhook_events_sequence_check CHECK ((sequence > 0))
   CREATE INDEX webhook_events_by_object ON records.webhook_events USING btree (app_id, object_id, sequence)
+  CREATE INDEX webhook_events_by_type ON records.webhook_events USING btree (app_id, environment, type, sequence)
   CREATE UNIQUE INDEX webhook_events_app_id_stream_revision_type_key ON records.webhook_events USING btree (app_id, stream, revision, type)
   CREATE UNIQUE INDEX webhook_events_event_id_key ON records.webhook_events USING btree (event_id)
   CREATE UNIQUE INDEX webhook_events_pkey ON records.webhook_events USING btree (app_id, sequence)
@@ -969,6 +971,8 @@ table records.webhook_sequences
   column app_id text collate "C" not null
   column last bigint not null default 0
   column since_ordinal bigint not null
+  column pruned_sequence bigint not null default 0
+  column pruned_ordinal bigint not null default 0
   constraint webhook_sequences_app_id_fkey FOREIGN KEY (app_id) REFERENCES records.apps(app_id)
   constraint webhook_sequences_last_check CHECK ((last >= 0))
   constraint webhook_sequences_pkey PRIMARY KEY (app_id)

@@ -7,6 +7,7 @@ import { createFeed } from './feed.ts';
 import { feedEndpoints } from './feedRoutes.ts';
 import { managementEndpoints } from './managementRoutes.ts';
 import { webhookMigrations } from './migrations.ts';
+import { startRetention } from './retention.ts';
 import type { Reach } from './sending/endpointUrl.ts';
 import { createPoster } from './sending/post.ts';
 import { type Sender, startSender } from './sending/sender.ts';
@@ -17,13 +18,23 @@ import { createSubscriptions } from './subscriptions.ts';
 export interface WebhooksGiven {
   /** What endpoints may be; those for live events alone are never on this machine unless it is `insecure`. */
   readonly webhookReach: Reach;
+  /** Undefined: events are kept for ever. */
+  readonly webhookRetentionDays: number | undefined;
 }
 
 export const webhooksContext = defineContext({
   name: 'webhooks',
   errors: webhookErrors,
   migrations: [webhookMigrations],
-  create({ pool, store, clock, secretBox, logger, webhookReach }: Platform & WebhooksGiven) {
+  create({
+    pool,
+    store,
+    clock,
+    secretBox,
+    logger,
+    webhookReach,
+    webhookRetentionDays: days,
+  }: Platform & WebhooksGiven) {
     const reachOf: ReachOf = (environment) =>
       environment === 'live' && webhookReach === 'loopback' ? 'public' : webhookReach;
     const targets = createTargets({ pool, secretBox, reachOf });
@@ -55,6 +66,18 @@ export const webhooksContext = defineContext({
               onEmitted: () => sender?.wake(),
             });
             return { consumers: [emitter], stop: emitter.stop };
+          },
+        },
+        {
+          role: 'webhook-emitter',
+          start() {
+            if (days === undefined) return { stop: async () => {} };
+            return startRetention({
+              pool,
+              clock,
+              days,
+              onTrouble: (error) => logger.warn({ err: error }, 'old events of webhooks are not pruned'),
+            });
           },
         },
         {

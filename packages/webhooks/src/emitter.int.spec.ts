@@ -12,6 +12,7 @@ import { type UserEvent, userEvents } from '@coffer/users';
 import { expect } from 'chai';
 import { EMITTER_CONSUMER, startEmitter } from './emitter.ts';
 import { webhookMigrations } from './migrations.ts';
+import { pruneSome } from './retention.ts';
 
 const AT = '2026-01-02T03:04:05.678Z';
 
@@ -268,6 +269,19 @@ describe('the emitter', () => {
     await caughtUp();
     expect(await emitted()).to.deep.equal(before);
     expect(await deliveries('whk_all')).to.deep.equal(sent);
+  });
+
+  it('gives a fact whose event is no longer kept no second number when it reads the log again', async () => {
+    start();
+    await register(3);
+    await caughtUp();
+    await running.pop()?.stop();
+    expect(await pruneSome(pool, appId, new Date())).to.equal(3);
+    await forgetPlace(pool, EMITTER_CONSUMER);
+    start();
+    await register(1);
+    await caughtUp();
+    expect(await numbers()).to.deep.equal([4]);
   });
 
   it('three of them, broken off again and again, number every fact once', async () => {

@@ -26,6 +26,8 @@ interface AppRow {
   readonly last: number;
   /** Facts of the scope are numbered for the app after this place. */
   readonly sinceOrdinal: number;
+  /** Facts up to this place had their numbers, and are no longer kept. */
+  readonly prunedOrdinal: number;
 }
 
 interface EventRow {
@@ -38,6 +40,7 @@ interface EventRow {
   readonly user_id: string;
   readonly stream: string;
   readonly revision: number;
+  readonly ordinal: number;
   readonly created_at: string;
   readonly body: string;
 }
@@ -79,7 +82,8 @@ function eventRow(
   fact: Found,
   codes: ReadonlyMap<string, string>,
 ): EventRow {
-  const { type, environment, objectId, userId, stream, revision, occurredAt: createdAt, currency } = fact;
+  const { type, environment, objectId, userId, stream, revision, ordinal, currency } = fact;
+  const createdAt = fact.occurredAt;
   const id = idFromParts('evt', appId, stream, String(revision), type);
   const data = currency
     ? { ...fact.data, code: codes.get(currencyKey(currency)) ?? null, error: errorOf(fact.errorCode) }
@@ -94,6 +98,7 @@ function eventRow(
     user_id: userId,
     stream,
     revision,
+    ordinal,
     created_at: createdAt,
     body: JSON.stringify({ id, type, createdAt, appId, environment, sequence, data }),
   };
@@ -148,7 +153,11 @@ const sourceOf = (appId: string, { stream, revision, type }: Pick<Found, 'stream
   `${appId} ${stream} ${revision} ${type}`;
 
 /** Users and wallets are shared by the apps of a scope; an app that joins later is not told what was before. */
-function isFor({ appId, scopeId, sinceOrdinal }: AppRow, { audience, ordinal }: Found): boolean {
+function isFor(
+  { appId, scopeId, sinceOrdinal, prunedOrdinal }: AppRow,
+  { audience, ordinal }: Found,
+): boolean {
+  if (ordinal <= prunedOrdinal) return false;
   if ('appId' in audience) return audience.appId === appId;
   return audience.scopeId === scopeId && ordinal > sinceOrdinal;
 }
@@ -179,7 +188,8 @@ async function lockApps(db: Queryable, found: readonly Found[], before: number):
     [[...ids], before],
   );
   const { rows } = await db.query<AppRow>(
-    `select app_id as "appId", scope_id as "scopeId", last::float8 as last, since_ordinal::float8 as "sinceOrdinal"
+    `select app_id as "appId", scope_id as "scopeId", last::float8 as last, since_ordinal::float8 as "sinceOrdinal",
+            pruned_ordinal::float8 as "prunedOrdinal"
        from records.webhook_sequences join records.apps using (app_id)
       where app_id = any($1) or scope_id = any($1)
       order by app_id for update of webhook_sequences`,
@@ -210,10 +220,10 @@ async function knownAmong(
 async function insertEvents(db: Queryable, rows: readonly EventRow[]): Promise<void> {
   await db.query(
     `insert into records.webhook_events
-       (app_id, sequence, event_id, type, environment, object_id, user_id, stream, revision, created_at, body)
-     select app_id, sequence, event_id, type, environment, object_id, user_id, stream, revision, created_at, body
+       (app_id, sequence, event_id, type, environment, object_id, user_id, stream, revision, ordinal, created_at, body)
+     select app_id, sequence, event_id, type, environment, object_id, user_id, stream, revision, ordinal, created_at, body
        from json_to_recordset($1) as event (app_id text, sequence bigint, event_id text, type text, environment text,
-         object_id text, user_id text, stream text, revision bigint, created_at timestamptz, body text)`,
+         object_id text, user_id text, stream text, revision bigint, ordinal bigint, created_at timestamptz, body text)`,
     [JSON.stringify(rows)],
   );
 }

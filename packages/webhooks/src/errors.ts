@@ -1,6 +1,6 @@
 import { rejecterFor } from '@coffer/kernel';
 
-/** Every refusal of the management of webhooks, in order of precedence. */
+/** Every refusal around webhooks, in order of precedence. */
 export const webhookErrors = {
   'webhooks/not_found': {
     status: 404,
@@ -18,6 +18,11 @@ export const webhookErrors = {
   'webhooks/disabled': {
     status: 409,
     message: 'The subscription is disabled, so nothing is sent to it. Enable it first.',
+  },
+  'webhooks/events_pruned': {
+    status: 410,
+    message:
+      'Events after this number are no longer kept. Go on after the number in the details, and read from elsewhere what was before.',
   },
 } as const;
 

@@ -6,6 +6,7 @@ import {
   startContexts,
   type TestApp,
   textOf,
+  verdict,
 } from '@coffer/host/testing';
 import { newId } from '@coffer/kernel';
 import { type PortalGiven, portalContext } from '@coffer/portal';
@@ -14,6 +15,7 @@ import { until } from '@coffer/testing';
 import { usersContext } from '@coffer/users';
 import { expect } from 'chai';
 import { type WebhooksGiven, webhooksContext } from './context.ts';
+import { pruneSome } from './retention.ts';
 import { type Receiver, startReceiver } from './testing/receiver.ts';
 
 type Given = PortalGiven & WebhooksGiven;
@@ -34,7 +36,7 @@ describe('the feed of events', () => {
   before(async () => {
     world = await startContexts<Given>({
       contexts: CONTEXTS,
-      given: { ...PORTAL_GIVEN, webhookReach: 'loopback' },
+      given: { ...PORTAL_GIVEN, webhookReach: 'loopback', webhookRetentionDays: undefined },
     });
     receiver = await startReceiver();
   });
@@ -136,6 +138,19 @@ describe('the feed of events', () => {
     const waiting = feed('wait=30');
     await newUser();
     expect(numbersOf((await waiting).items)).to.deep.equal([[1, null]]);
+  });
+
+  it('says so if what comes after a number is no longer kept', async () => {
+    for (let count = 0; count < 3; count++) await newUser();
+    await emitted(3);
+    const wasPruned = await pruneSome(world.pool, app.appId, new Date(Date.now() + 60_000));
+    expect(wasPruned).to.equal(3);
+    await newUser();
+    const refused = await app.test.get('/events?after=2');
+    expect(verdict(refused)).to.equal('410 webhooks/events_pruned');
+    expect(refused.json.details).to.deep.equal({ prunedSequence: 3 });
+    const { items } = await feed('after=3&wait=30');
+    expect(numbersOf(items)).to.deep.equal([[4, null]]);
   });
 
   it('refuses what it cannot read, and a session of another app', async () => {

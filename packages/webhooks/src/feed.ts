@@ -2,7 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from '@coffer/database';
 import type { Environment } from '@coffer/kernel';
-import type { EventType } from './domain/eventTypes.ts';
+import { EVENT_TYPES, type EventType } from './domain/eventTypes.ts';
+import { reject } from './errors.ts';
 
 interface FeedRequest {
   readonly appId: string;
@@ -59,26 +60,55 @@ async function lastOf(pool: Pool, appId: string): Promise<number> {
   return rows[0]?.last ?? 0;
 }
 
-const FILTER = `app_id = $1 and ($2::text is null or environment = $2) and ($3::text[] is null or type = any($3))`;
+/** One look at an index for each environment and type, however rare the type is. */
+export const feedQuery = (
+  { appId, environment, types }: Pick<FeedRequest, 'appId' | 'environment' | 'types'>,
+  direction: 'after' | 'upTo',
+  place: number,
+  limit: number,
+) => {
+  const [beyond, order] = direction === 'after' ? ['>', 'asc'] : ['<=', 'desc'];
+  return {
+    text: `
+      with found as (
+        select one.sequence
+        from unnest($2::text[]) as place cross join unnest($3::text[]) as kind
+        cross join lateral (
+          select e.sequence from records.webhook_events e
+          where e.app_id = $1 and e.environment = place and e.type = kind and e.sequence ${beyond} $4
+          order by e.sequence ${order} limit $5
+        ) as one
+        order by one.sequence ${order} limit $5
+      )
+      select e.sequence::float8 as sequence, e.body
+      from found join records.webhook_events e on e.app_id = $1 and e.sequence = found.sequence
+      order by found.sequence ${order}`,
+    values: [
+      appId,
+      environment === undefined ? ENVIRONMENTS : [environment],
+      types ?? EVENT_TYPES,
+      place,
+      limit,
+    ],
+  };
+};
+
+const ENVIRONMENTS = ['test', 'live'] as const;
 
 async function pageOf(
   pool: Pool,
-  { appId, environment, types, after, limit }: Omit<FeedRequest, 'after'> & { readonly after: number },
+  request: Omit<FeedRequest, 'after'> & { readonly after: number },
 ): Promise<FeedPage> {
-  const filter = [appId, environment ?? null, types ?? null];
+  const { appId, after, limit } = request;
   const { rows } = await pool.query<{ sequence: number; body: string }>(
-    `select sequence::float8 as sequence, body from records.webhook_events
-      where ${FILTER} and sequence > $4 order by sequence limit $5`,
-    [...filter, after, limit + 1],
+    feedQuery(request, 'after', after, limit + 1),
   );
+  const pruned = await prunedSequence(pool, appId);
+  if (after < pruned) throw reject('webhooks/events_pruned', { prunedSequence: pruned });
   const found = rows.slice(0, limit);
   const last = found.at(-1);
   if (!last) return { items: [], nextAfter: after, hasMore: false };
-  const { rows: before } = await pool.query<{ sequence: number }>(
-    `select sequence::float8 as sequence from records.webhook_events
-      where ${FILTER} and sequence <= $4 order by sequence desc limit 1`,
-    [...filter, after],
-  );
+  const { rows: before } = await pool.query<{ sequence: number }>(feedQuery(request, 'upTo', after, 1));
   let previousSequence = before[0]?.sequence ?? null;
   const items = found.map(({ sequence, body }) => {
     const item = { ...JSON.parse(body), previousSequence };
@@ -86,4 +116,13 @@ async function pageOf(
     return item;
   });
   return { items, nextAfter: last.sequence, hasMore: rows.length > limit };
+}
+
+/** Looked at after the events, so that a page from which some are pruned meanwhile is refused. */
+async function prunedSequence(pool: Pool, appId: string): Promise<number> {
+  const { rows } = await pool.query<{ pruned: number }>(
+    'select pruned_sequence::float8 as pruned from records.webhook_sequences where app_id = $1',
+    [appId],
+  );
+  return rows[0]?.pruned ?? 0;
 }

@@ -73,7 +73,7 @@ export const feedEndpoints = (feed: Feed): readonly Endpoint[] => [
     timeoutMs: TIMEOUT_MS,
     links: { 'GET /events': { after: '$response.body#/nextAfter' } },
     success: { status: 200, schema: feedPage },
-    errors: [],
+    errors: ['webhooks/events_pruned'],
     handle: async ({ caller, query }) => ({
       status: 200,
       body: await feed.read({
@@ -98,7 +98,7 @@ export const feedEndpoints = (feed: Feed): readonly Endpoint[] => [
       },
     },
     success: { status: 200, schema: feedPage },
-    errors: ['portal/app_not_found'],
+    errors: ['portal/app_not_found', 'webhooks/events_pruned'],
     handle: async ({ caller, params, query }) => {
       const appId = portalAppOf(caller, params);
       return { status: 200, body: await feed.read({ appId, ...requestIn(query) }) };

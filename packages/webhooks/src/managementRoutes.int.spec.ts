@@ -26,7 +26,7 @@ describe('the management of webhooks', () => {
   before(async () => {
     world = await startContexts<Given>({
       contexts: CONTEXTS,
-      given: { ...PORTAL_GIVEN, webhookReach: 'loopback' },
+      given: { ...PORTAL_GIVEN, webhookReach: 'loopback', webhookRetentionDays: undefined },
     });
     receiver = await startReceiver();
   });

@@ -143,6 +143,7 @@ const plainVariables = z.object({
   COFFER_STORE_GATEWAY_WRITABLE: flag.default(false),
   COFFER_STORE_GATEWAY_TLS: flag.default(true),
   COFFER_WEBHOOKS_ALLOW_INSECURE: flag.default(false),
+  COFFER_WEBHOOK_RETENTION_DAYS: wholeNumber(1, 36_500).optional(),
   COFFER_FAIL_POINT: failPointName.optional(),
 });
 
@@ -248,6 +249,7 @@ export function configFrom(environment: NodeJS.ProcessEnv) {
     scrubPassMs: variables.COFFER_SCRUB_PASS_SECONDS * 1000,
     storeGateway: storeGatewayFrom(variables),
     webhooksAllowInsecure: variables.COFFER_WEBHOOKS_ALLOW_INSECURE,
+    webhookRetentionDays: variables.COFFER_WEBHOOK_RETENTION_DAYS,
     failPoint: variables.COFFER_FAIL_POINT,
   };
 }

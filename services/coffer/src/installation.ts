@@ -36,6 +36,7 @@ export interface Installation {
   readonly feePayerLowLamports: bigint;
   readonly mail: MailTransport | undefined;
   readonly webhookReach: WebhooksGiven['webhookReach'];
+  readonly webhookRetentionDays: number | undefined;
   readonly reconcileSchedule: string;
   readonly fullReconcileSchedule: string | undefined;
   readonly scrubPassMs: number;
@@ -61,6 +62,7 @@ export function installationOf(options: InstallationOptions): Installation {
       : config.databaseUrl === undefined
         ? 'loopback'
         : 'public',
+    webhookRetentionDays: config.webhookRetentionDays,
     reconcileSchedule,
     fullReconcileSchedule,
     scrubPassMs,

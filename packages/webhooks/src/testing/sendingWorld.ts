@@ -30,6 +30,7 @@ export async function startSendingWorld() {
     `insert into records.apps (app_id, name, scope_id, created_at) values ($1, 'Spec', 'scp_1', now())`,
     [APP],
   );
+  await pool.query('insert into records.webhook_sequences (app_id, since_ordinal) values ($1, 0)', [APP]);
   const change = <Result>(work: (change: { client: Client; at: Date }) => Promise<Result>) =>
     withTransaction(pool, (client) => work({ client, at: now }));
 
@@ -49,9 +50,9 @@ export async function startSendingWorld() {
         `with base as (select coalesce(max(sequence), 0) as last from records.webhook_events where app_id = $1),
          event as (
            insert into records.webhook_events
-             (app_id, sequence, event_id, type, environment, object_id, user_id, stream, revision, created_at, body)
+             (app_id, sequence, event_id, type, environment, object_id, user_id, stream, revision, ordinal, created_at, body)
            select $1, last + n, 'evt_' || (last + n), 'user.created', 'test', 'usr_' || (last + n), null,
-             'user-' || (last + n), 0, $4, '{"type":"user.created","sequence":' || (last + n) || '}'
+             'user-' || (last + n), 0, last + n, $4, '{"type":"user.created","sequence":' || (last + n) || '}'
            from base, generate_series(1, $2::integer) as n
            returning sequence
          )

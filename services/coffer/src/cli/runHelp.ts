@@ -60,6 +60,7 @@ const VARIABLES = {
   COFFER_STORE_GATEWAY_WRITABLE: "1: the gateway's clients may append",
   COFFER_STORE_GATEWAY_TLS: '0: the gateway speaks plain text, on loopback and for reading only',
   COFFER_WEBHOOKS_ALLOW_INSECURE: '1: webhooks may use http, and reach this machine',
+  COFFER_WEBHOOK_RETENTION_DAYS: 'how long events of webhooks are kept; by default for ever',
   COFFER_FAIL_POINT: 'for tests only: where the process dies',
 } satisfies Record<VariableName, string>;
 

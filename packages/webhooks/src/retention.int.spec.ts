@@ -1,0 +1,68 @@
+import { until } from '@coffer/testing';
+import { expect } from 'chai';
+import { type Retention, startRetention } from './retention.ts';
+import { type SendingWorld, startSendingWorld } from './testing/sendingWorld.ts';
+
+const DAY = 24 * 60 * 60_000;
+
+describe('the retention of events', () => {
+  let world: SendingWorld;
+  let retention: Retention | undefined;
+  let id: string;
+  beforeEach(async () => {
+    world = await startSendingWorld();
+    ({
+      subscription: { id },
+    } = await world.subscribe({ url: 'https://hooks.example/' }));
+  });
+  afterEach(async () => {
+    await retention?.stop();
+    await world.stop();
+  });
+
+  const start = (days: number) => {
+    const onTrouble = (error: unknown) => expect.fail(String(error));
+    retention = startRetention({ pool: world.pool, clock: world.now, days, onTrouble, lookEveryMs: 5 });
+  };
+  const deliver = (from: number, to: number) =>
+    world.pool.query(
+      `with delivered as (
+         update records.webhook_deliveries set state = 'delivered', attempts = 1
+          where sequence between $1 and $2 returning subscription_id, sequence)
+       insert into records.webhook_attempts (subscription_id, sequence, number, started_at)
+       select subscription_id, sequence, 1, now() from delivered`,
+      [from, to],
+    );
+  const kept = async () => {
+    const { rows } = await world.pool.query<Record<'events' | 'deliveries' | 'attempts' | 'pruned', number>>(
+      `select (select count(*)::integer from records.webhook_events) as events,
+         (select count(*)::integer from records.webhook_deliveries) as deliveries,
+         (select count(*)::integer from records.webhook_attempts) as attempts,
+         (select pruned_sequence::integer from records.webhook_sequences) as pruned`,
+    );
+    return rows[0];
+  };
+
+  it('forgets what is older, with its deliveries and attempts, in parts', async () => {
+    await world.emit(1_200, id);
+    await deliver(1, 1_200);
+    world.advance(3 * DAY);
+    await world.emit(2, id);
+    await deliver(1_201, 1_202);
+    start(2);
+    await until(async () => (await kept())?.events === 2);
+    expect(await kept()).to.deep.equal({ events: 2, deliveries: 2, attempts: 2, pruned: 1_200 });
+  });
+
+  it('keeps what is still to be delivered, and all that came after it', async () => {
+    await world.emit(9, id);
+    await deliver(1, 4);
+    await deliver(6, 9);
+    world.advance(3 * DAY);
+    start(2);
+    await until(async () => (await kept())?.pruned === 4);
+    expect(await kept()).to.deep.equal({ events: 5, deliveries: 5, attempts: 4, pruned: 4 });
+    await deliver(5, 5);
+    await until(async () => (await kept())?.pruned === 9);
+  });
+});
