@@ -77,6 +77,30 @@ describe('the delivery of webhooks', () => {
     }
   });
 
+  it('takes the times of the real clock: 10 s for an attempt, and 10 s until the next', async () => {
+    const { receiver, id } = await endpoint((_received, response) => {
+      if (receiver.received.length > 1) response.end();
+    });
+    await world.emit(1, id);
+    world.startSender({ clock: () => new Date() });
+    const isDelivered = async () => {
+      const { rows } = await world.pool.query(
+        "select from records.webhook_deliveries where state = 'delivered'",
+      );
+      return rows.length === 1;
+    };
+    await until(isDelivered);
+    const { rows } = await world.pool.query<{ error: string | null; isInTime: boolean }>(
+      `select error, number = 1 or started_at >= lag(started_at) over (order by number) + interval '20 seconds'
+         as "isInTime"
+       from records.webhook_attempts order by number`,
+    );
+    expect(rows).to.deep.equal([
+      { error: 'timeout', isInTime: true },
+      { error: null, isInTime: true },
+    ]);
+  });
+
   it('is given up without another attempt if that would begin more than 2 h after the first', async () => {
     const { receiver, id } = await answering(503);
     await world.emit(1, id);

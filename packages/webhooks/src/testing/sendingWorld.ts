@@ -1,6 +1,6 @@
 /** Senders on a test database, with events as the emitter leaves them. */
 import { type Client, migrate, withTransaction } from '@coffer/database';
-import { createSecretBox } from '@coffer/kernel';
+import { type Clock, createSecretBox } from '@coffer/kernel';
 import { portalMigrations } from '@coffer/portal';
 import { createTestDatabase } from '@coffer/testing';
 import { webhookMigrations } from '../migrations.ts';
@@ -64,15 +64,17 @@ export async function startSendingWorld() {
     },
     startSender({
       beforeTargets = async () => {},
+      clock = () => now,
       ...options
     }: {
       readonly timeoutMs?: number;
+      readonly clock?: Clock;
       readonly beforeTargets?: () => Promise<void>;
     } = {}): Sender {
       const targets = createTargets({ pool, secretBox, reachOf });
       const sender = startSender({
         pool,
-        clock: () => now,
+        clock,
         poster: createPoster(options),
         targets: {
           async of(ids) {
