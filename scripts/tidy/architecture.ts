@@ -50,6 +50,7 @@ const CHAIN_ARROWS: Readonly<Record<string, readonly string[]>> = {
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
   kernel: [],
   audit: [...BASE_ARROWS, 'portal'],
+  kafka: BASE_ARROWS,
   database: [],
   'embedded-chain': ['kernel', 'solana'],
   'embedded-postgres': [],

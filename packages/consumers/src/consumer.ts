@@ -7,7 +7,7 @@ import { hostname } from 'node:os';
 import type { Pool } from '@coffer/database';
 import { type EventStore, LogRewrittenError } from '@coffer/event-store';
 import { messageOf } from '@coffer/kernel';
-import { type ConsumerKey, readCheckpoint, saveCheckpoint } from './consumersTable.ts';
+import { type Checkpoint, type ConsumerKey, readCheckpoint, saveCheckpoint } from './consumersTable.ts';
 import { type ConsumerStop, LostLeaseError, PoisonEventError } from './errors.ts';
 import { type Lease, takeLease } from './lease.ts';
 import { backOffMs, pause } from './monotonicClock.ts';
@@ -89,6 +89,8 @@ export function startConsumer(options: ConsumerOptions): Consumer {
         await runOnce();
         failures = 0;
       } catch (error) {
+        // What was broken off by the stop.
+        if (stopping.signal.aborted && options.work.resume) break;
         if (error instanceof LogRewrittenError || error instanceof PoisonEventError) {
           if (!(await stopForGood(error))) return;
           failures = 0;
@@ -120,13 +122,14 @@ export function startConsumer(options: ConsumerOptions): Consumer {
 
     const signal = AbortSignal.any([stopping.signal, session.signal]);
     try {
-      const work = beginWork(lease, signal, fail);
+      const place = await resumed(options, lease, signal);
+      const work = beginWork({ ...lease, place }, signal, fail);
       running = work;
-      progress.reading(lease.place);
+      progress.reading(place);
       try {
         await readLog({
           store,
-          after: lease.place,
+          after: place,
           work,
           progress,
           pageSize,
@@ -151,7 +154,11 @@ export function startConsumer(options: ConsumerOptions): Consumer {
     if (failure !== undefined) throw failure;
   }
 
-  function beginWork(lease: Lease, signal: AbortSignal, fail: (error: unknown) => void): RunningWork {
+  function beginWork(
+    lease: Pick<Lease, 'epoch' | 'place'>,
+    signal: AbortSignal,
+    fail: (error: unknown) => void,
+  ): RunningWork {
     const { place } = lease;
     epoch = lease.epoch;
     const save: Session['save'] = (db, from, to) => saveCheckpoint(db, key, lease.epoch, { from, to });
@@ -195,6 +202,18 @@ export function startConsumer(options: ConsumerOptions): Consumer {
     }
     return false;
   }
+}
+
+/** Where to read on: the checkpoint, or what work that keeps its place elsewhere says; the checkpoint follows it. */
+async function resumed(
+  { pool, schema, name, work }: ConsumerOptions,
+  { place, epoch }: Lease,
+  signal: AbortSignal,
+): Promise<Checkpoint | undefined> {
+  if (!work.resume) return place;
+  const kept = await work.resume(signal);
+  await saveCheckpoint(pool, { schema, name }, epoch, { from: place, to: kept });
+  return kept;
 }
 
 /** A stopped consumer falls ever further behind, and its lag must show it: the head is still polled. */

@@ -26,4 +26,4 @@ export { actDeadlineMs, type Reaction } from './reaction.ts';
 export type { ReactorOptions } from './reactor.ts';
 export type { SkipLookup } from './skipLookup.ts';
 export { consumerMigrations } from './stopsTable.ts';
-export type { ConsumerWork, Session } from './work.ts';
+export { type ConsumerWork, checkpointAt, type RunningWork, type Session } from './work.ts';

@@ -38,6 +38,11 @@ export interface RunningWork {
 }
 
 export interface ConsumerWork {
+  /**
+   * Asked before each session by work that keeps its place elsewhere, with what it writes: the place to read on from. The
+   * checkpoint follows it.
+   */
+  readonly resume?: (signal: AbortSignal) => Promise<Checkpoint | undefined>;
   readonly begin: (session: Session) => RunningWork;
 }
 

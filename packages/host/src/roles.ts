@@ -6,6 +6,7 @@ export const roles = [
   'chain-worker',
   'webhook-emitter',
   'webhook-sender',
+  'kafka-relay',
   'reconciler',
 ] as const;
 export type Role = (typeof roles)[number];

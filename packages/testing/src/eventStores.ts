@@ -63,18 +63,20 @@ export const leftOut: string[] = [];
 /** A suite that applies only to a log in a table of the database; `why` is shown if a real server leaves it out. */
 export function describeLogTable(why: string, title: string, define: (this: Mocha.Suite) => void): void {
   if (serverCommand() === undefined) describe(title, define);
-  else leaveOut(title, why);
+  else leaveOutTable(title, why);
 }
 
 /** Like `describeLogTable`, for one test. */
 export function itLogTable(why: string, title: string, test: Mocha.AsyncFunc): void {
   if (serverCommand() === undefined) it(title, test);
-  else leaveOut(title, why);
+  else leaveOutTable(title, why);
 }
 
-function leaveOut(title: string, why: string): void {
-  it(`${title}: left out, as the log is not a table: ${why}`);
-  leftOut.push(`${title}, as the log is not a table: ${why}`);
+const leaveOutTable = (title: string, why: string) => leaveOut(title, `the log is not a table: ${why}`);
+
+export function leaveOut(title: string, why: string): void {
+  it(`${title}: left out, as ${why}`);
+  leftOut.push(`${title}, as ${why}`);
 }
 
 /** Throws if the server ends or does not answer in time. */

@@ -4,6 +4,7 @@ export * from './eventFixtures.ts';
 export * from './eventStores.ts';
 export * from './failures.ts';
 export * from './givenWhenThen.ts';
+export * from './kafkaBroker.ts';
 export * from './mailServer.ts';
 export * from './ports.ts';
 export * from './postgres.ts';

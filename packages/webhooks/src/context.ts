@@ -13,6 +13,7 @@ import { createPoster } from './sending/post.ts';
 import { type Sender, startSender } from './sending/sender.ts';
 import { createTargets, type ReachOf } from './sending/targets.ts';
 import { createSubscriptions } from './subscriptions.ts';
+import { createToldEvents } from './told.ts';
 
 /** Provided by the installation. */
 export interface WebhooksGiven {
@@ -44,6 +45,7 @@ export const webhooksContext = defineContext({
     let sender: Sender | undefined;
     return {
       messages: webhookMessages,
+      provides: { toldEvents: createToldEvents(pool) },
       endpoints: [
         ...feedEndpoints(feed),
         ...managementEndpoints({

@@ -8,6 +8,7 @@ import { resolve } from 'node:path';
 import { addressFrom } from '@coffer/event-store/eventstoredb/address';
 import type { Role } from '@coffer/host';
 import { parseTrustProxy } from '@coffer/http';
+import { brokersUrl, type KafkaSettings, MECHANISMS, TOPIC_PREFIX } from '@coffer/kafka';
 import { failPointName, messageOf } from '@coffer/kernel';
 import { isCronExpression } from '@coffer/reconciler';
 import { isLoopback } from '@coffer/store-gateway/loopback';
@@ -144,6 +145,19 @@ const plainVariables = z.object({
   COFFER_STORE_GATEWAY_TLS: flag.default(true),
   COFFER_WEBHOOKS_ALLOW_INSECURE: flag.default(false),
   COFFER_WEBHOOK_RETENTION_DAYS: wholeNumber(1, 36_500).optional(),
+  KAFKA_BROKERS: brokersUrl.optional(),
+  COFFER_KAFKA_TLS: flag.optional(),
+  COFFER_KAFKA_TLS_CA: z.string().startsWith('-----BEGIN', 'must be certificates in PEM form').optional(),
+  COFFER_KAFKA_SASL: z.enum(MECHANISMS).optional(),
+  COFFER_KAFKA_USER: z.string().optional(),
+  COFFER_KAFKA_PASSWORD: z.string().optional(),
+  COFFER_KAFKA_TOPIC_PREFIX: z
+    .string()
+    .regex(TOPIC_PREFIX, 'must be up to three parts of letters, digits, hyphens and underscores, with dots')
+    .default('coffer'),
+  COFFER_KAFKA_CREATE_TOPICS: flag.default(true),
+  COFFER_KAFKA_PARTITIONS: wholeNumber(1, 1_000).default(6),
+  COFFER_KAFKA_REPLICAS: wholeNumber(1, 100).optional(),
   COFFER_FAIL_POINT: failPointName.optional(),
 });
 
@@ -187,6 +201,14 @@ const environmentVariables = plainVariables
     ({ COFFER_STORE_GATEWAY_PASSWORD: password, COFFER_OPERATOR_TOKEN: token }) =>
       password === undefined || password !== token,
     { path: ['COFFER_STORE_GATEWAY_PASSWORD'], message: NOT_THE_OPERATORS, ...withTheRest },
+  )
+  .refine(
+    ({
+      KAFKA_BROKERS: url,
+      COFFER_KAFKA_USER: user = url?.username,
+      COFFER_KAFKA_PASSWORD: password = url?.password,
+    }) => (user === undefined) === (password === undefined),
+    { path: ['COFFER_KAFKA_USER'], message: 'needs COFFER_KAFKA_PASSWORD, and vice versa', ...withTheRest },
   )
   .refine(
     ({ EVENTSTORE_URL: url, COFFER_STORE_GATEWAY_PORT: port }) => url === undefined || port === undefined,
@@ -248,6 +270,7 @@ export function configFrom(environment: NodeJS.ProcessEnv) {
     /** 0: no scrub. */
     scrubPassMs: variables.COFFER_SCRUB_PASS_SECONDS * 1000,
     storeGateway: storeGatewayFrom(variables),
+    kafka: kafkaFrom(variables),
     webhooksAllowInsecure: variables.COFFER_WEBHOOKS_ALLOW_INSECURE,
     webhookRetentionDays: variables.COFFER_WEBHOOK_RETENTION_DAYS,
     failPoint: variables.COFFER_FAIL_POINT,
@@ -321,6 +344,25 @@ function storeGatewayFrom(variables: z.infer<typeof environmentVariables>) {
     password: variables.COFFER_STORE_GATEWAY_PASSWORD,
     isWritable: variables.COFFER_STORE_GATEWAY_WRITABLE,
     hasTls: variables.COFFER_STORE_GATEWAY_TLS,
+  };
+}
+
+/** Undefined if nothing is published. */
+function kafkaFrom(variables: z.infer<typeof environmentVariables>): KafkaSettings | undefined {
+  const url = variables.KAFKA_BROKERS;
+  if (!url) return undefined;
+  const { COFFER_KAFKA_USER: username = url.username, COFFER_KAFKA_PASSWORD: password = url.password } =
+    variables;
+  const mechanism = variables.COFFER_KAFKA_SASL ?? url.mechanism ?? 'plain';
+  return {
+    brokers: url.brokers,
+    tls:
+      (variables.COFFER_KAFKA_TLS ?? url.isTls) ? { authorities: variables.COFFER_KAFKA_TLS_CA } : undefined,
+    sasl: username === undefined || password === undefined ? undefined : { mechanism, username, password },
+    topicPrefix: variables.COFFER_KAFKA_TOPIC_PREFIX,
+    create: variables.COFFER_KAFKA_CREATE_TOPICS
+      ? { partitions: variables.COFFER_KAFKA_PARTITIONS, replicas: variables.COFFER_KAFKA_REPLICAS }
+      : undefined,
   };
 }
 

@@ -5,6 +5,7 @@ import { authContext } from '@coffer/auth';
 import { chainWorkerContext, rentContext } from '@coffer/chain-worker';
 import { custodyContext } from '@coffer/custody';
 import { contexts } from '@coffer/host';
+import { kafkaContext } from '@coffer/kafka';
 import { ledgerContext } from '@coffer/ledger';
 import { chainContext, movesContext } from '@coffer/moves';
 import { portalContext } from '@coffer/portal';
@@ -32,6 +33,7 @@ export const CONTEXTS = contexts<Installation>()
   .with(custodyContext)
   .with(referralsContext)
   .with(webhooksContext)
+  .with(kafkaContext)
   .with(reconcileContext)
   .with(chainWorkerContext)
   .with(reconcilerContext);

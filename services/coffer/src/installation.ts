@@ -1,6 +1,7 @@
 /** What this installation gives its contexts, from its configuration and its secrets. */
 import { join } from 'node:path';
 import { fileTransport, type MailTransport, smtpTransport } from '@coffer/auth';
+import type { KafkaGiven } from '@coffer/kafka';
 import type { Environment } from '@coffer/kernel';
 import type { MovePolicy } from '@coffer/moves';
 import type { Mints } from '@coffer/portal';
@@ -37,6 +38,7 @@ export interface Installation {
   readonly mail: MailTransport | undefined;
   readonly webhookReach: WebhooksGiven['webhookReach'];
   readonly webhookRetentionDays: number | undefined;
+  readonly kafka: KafkaGiven['kafka'];
   readonly reconcileSchedule: string;
   readonly fullReconcileSchedule: string | undefined;
   readonly scrubPassMs: number;
@@ -63,6 +65,7 @@ export function installationOf(options: InstallationOptions): Installation {
         ? 'loopback'
         : 'public',
     webhookRetentionDays: config.webhookRetentionDays,
+    kafka: config.kafka,
     reconcileSchedule,
     fullReconcileSchedule,
     scrubPassMs,

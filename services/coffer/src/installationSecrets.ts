@@ -59,6 +59,7 @@ export async function installationSecrets(config: Config): Promise<InstallationS
       Buffer.from(secretsKey).toString('base64'),
       Buffer.from(identityKey).toString('base64'),
       ...(storeGatewayPassword === undefined ? [] : [storeGatewayPassword]),
+      ...(config.kafka?.sasl ? [config.kafka.sasl.password] : []),
     ],
   };
 }

@@ -14,6 +14,7 @@ const ROLES = {
   'chain-worker': 'signs and sends transfers on the chain until they are final',
   'webhook-emitter': 'numbers what apps are told by webhooks',
   'webhook-sender': 'delivers webhooks',
+  'kafka-relay': 'publishes the log to Kafka, if KAFKA_BROKERS is set',
   reconciler: 'compares books, rows and chain on a schedule',
 } satisfies Record<Role, string>;
 
@@ -61,6 +62,16 @@ const VARIABLES = {
   COFFER_STORE_GATEWAY_TLS: '0: the gateway speaks plain text, on loopback and for reading only',
   COFFER_WEBHOOKS_ALLOW_INSECURE: '1: webhooks may use http, and reach this machine',
   COFFER_WEBHOOK_RETENTION_DAYS: 'how long events of webhooks are kept; by default for ever',
+  KAFKA_BROKERS: 'where the log is published: host:port,host:port, or kafka(s)://user:password@host:port',
+  COFFER_KAFKA_TLS: '1: the brokers are reached with TLS',
+  COFFER_KAFKA_TLS_CA: 'the certificates that are trusted, in PEM form',
+  COFFER_KAFKA_SASL: 'plain, scram-sha-256 or scram-sha-512',
+  COFFER_KAFKA_USER: 'the user for the brokers',
+  COFFER_KAFKA_PASSWORD: "this user's password",
+  COFFER_KAFKA_TOPIC_PREFIX: 'the first part of the names of all topics',
+  COFFER_KAFKA_CREATE_TOPICS: '0: topics must exist',
+  COFFER_KAFKA_PARTITIONS: 'partitions of each topic that is created',
+  COFFER_KAFKA_REPLICAS: 'its replicas, if not as many as the brokers say',
   COFFER_FAIL_POINT: 'for tests only: where the process dies',
 } satisfies Record<VariableName, string>;
 

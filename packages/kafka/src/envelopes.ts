@@ -1,0 +1,98 @@
+/** Passes on what webhooks tell, app by app in the order of its numbers, each once: the places go with the messages. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { LogRewrittenError } from '@coffer/event-store';
+import { z } from 'zod';
+import { unlessAborted } from './client.ts';
+import { type Message, toldMessage } from './domain/messages.ts';
+import type { TopicNames } from './domain/topics.ts';
+import type { Publisher } from './publisher.ts';
+import type { ToldEvent, ToldEvents } from './toldEvents.ts';
+
+/** How far an app is, with the last number in each environment: whoever reads one topic sees that none is missing. */
+const appPlace = z.object({
+  sequence: z.int(),
+  eventId: z.string(),
+  test: z.int().nullable(),
+  live: z.int().nullable(),
+});
+type AppPlace = z.infer<typeof appPlace>;
+
+interface EnvelopesOptions {
+  readonly publisher: Publisher;
+  /** The first part of the keys of the places. */
+  readonly name: string;
+  readonly toldEvents: ToldEvents;
+  readonly topics: Pick<TopicNames, 'events'>;
+  readonly mostBytes: number;
+  readonly signal: AbortSignal;
+  readonly fail: (error: unknown) => void;
+  readonly onPublished: (count: number) => void;
+}
+
+const POLL_MS = 200;
+const APPS_AT_ONCE = 50;
+const OF_EACH_APP = 200;
+
+/** Ends when the signal aborts, or after `fail`. */
+export async function startEnvelopes(options: EnvelopesOptions): Promise<void> {
+  const { publisher, toldEvents, signal, fail, onPublished } = options;
+  try {
+    const places = placesIn(options);
+    await refuseOtherEvents(places, toldEvents);
+    while (!signal.aborted) {
+      const behind = (await toldEvents.lasts()).flatMap(({ appId, sequence }) => {
+        const reached = places.get(appId)?.sequence ?? 0;
+        if (sequence < reached) throw rewritten(appId);
+        return sequence > reached ? [{ appId, sequence: reached }] : [];
+      });
+      const told = await toldEvents.after(behind.slice(0, APPS_AT_ONCE), OF_EACH_APP);
+      if (told.length === 0) {
+        await delay(POLL_MS, undefined, { signal }).catch(() => undefined);
+        continue;
+      }
+      const moved = new Map<string, AppPlace>();
+      const messages = told.map((event) =>
+        messageOf(event, moved.get(event.appId) ?? places.get(event.appId), moved),
+      );
+      const reached = new Map(
+        [...moved].map(([appId, place]) => [placeKey(options.name, appId), JSON.stringify(place)]),
+      );
+      await unlessAborted(publisher.publish(messages, reached, options.mostBytes), signal);
+      for (const [appId, place] of moved) places.set(appId, place);
+      onPublished(messages.length);
+    }
+  } catch (error) {
+    if (!signal.aborted) fail(error);
+  }
+
+  function messageOf(event: ToldEvent, before: AppPlace | undefined, moved: Map<string, AppPlace>): Message {
+    const { appId, environment, sequence, eventId } = event;
+    const { test = null, live = null } = before ?? {};
+    moved.set(appId, { test, live, [environment]: sequence, sequence, eventId });
+    const previous = environment === 'test' ? test : live;
+    return toldMessage({ ...event, bytes: event.bytesAfter(previous) }, options.topics);
+  }
+}
+
+const placeKey = (name: string, appId: string) => `${name}.${appId}`;
+
+function placesIn({ publisher, name }: EnvelopesOptions): Map<string, AppPlace> {
+  const start = placeKey(name, '');
+  return new Map(
+    [...publisher.places].map(([key, text]) => [key.slice(start.length), appPlace.parse(JSON.parse(text))]),
+  );
+}
+
+/** After a restore, a number may stand for another event. */
+async function refuseOtherEvents(
+  places: ReadonlyMap<string, AppPlace>,
+  toldEvents: ToldEvents,
+): Promise<void> {
+  const reached = [...places].map(([appId, { sequence }]) => ({ appId, sequence }));
+  for (const [appId, eventId] of await toldEvents.idsAt(reached)) {
+    if (places.get(appId)?.eventId !== eventId) throw rewritten(appId);
+  }
+}
+
+const rewritten = (appId: string) =>
+  new LogRewrittenError(`What webhooks tell of ${appId} is not what Kafka has been told of it.`);

@@ -1,0 +1,3 @@
+export { type KafkaGiven, kafkaContext } from './context.ts';
+export { PREFIX as TOPIC_PREFIX } from './domain/topics.ts';
+export { brokersUrl, type KafkaSettings, MECHANISMS } from './settings.ts';

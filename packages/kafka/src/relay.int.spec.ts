@@ -1,0 +1,190 @@
+import { forgetPlace, readCheckpoint } from '@coffer/consumers';
+import { describeKafka, eventually, until } from '@coffer/testing';
+import { expect } from 'chai';
+import { KAFKA_CONSUMER } from './relay.ts';
+import { APP, relayWorld, sessionStream } from './testing/relayWorld.ts';
+import { readTopics, specClient } from './testing/topicReader.ts';
+
+describeKafka('the relay to Kafka', (brokers) => {
+  const world = relayWorld(brokers);
+  const stoppedReason = (relay: { status: () => { state: string; reason: string | undefined } }) =>
+    eventually('the relay has stopped', () => {
+      const { state, reason } = relay.status();
+      return state === 'stopped' ? reason : undefined;
+    });
+
+  it('publishes what the log holds and what comes, each event once, each stream in order', async () => {
+    await world.append(sessionStream('a'), 30);
+    await world.append(sessionStream('b', 'live'), 20);
+    const relay = world.start({ pageSize: 7 });
+    await until(() => relay.status().state === 'live');
+    await world.append(sessionStream('a'), 10);
+    const messages = await world.expectTopicsToEqualLog();
+    expect(new Set(messages.map(({ topic }) => topic))).to.deep.equal(
+      new Set([`${world.prefix}.test.playSession`, `${world.prefix}.live.playSession`]),
+    );
+  });
+
+  it('goes on where Kafka says, whatever the database says', async () => {
+    await world.append(sessionStream('a'), 20);
+    const first = world.start({ pageSize: 6 });
+    await until(() => first.status().state === 'live' && first.status().lagEvents === 0);
+    await first.stop();
+    // As after a crash between the commit in Kafka and the row, or a database put back to an older state.
+    await forgetPlace(world.pool, KAFKA_CONSUMER);
+    await world.append(sessionStream('a'), 5);
+    world.start();
+    await world.expectTopicsToEqualLog();
+    await until(async () => (await readCheckpoint(world.pool, KAFKA_CONSUMER))?.ordinal === 25);
+  });
+
+  it('takes over from a relay that still believes that it may write, and ends its rights', async () => {
+    const commits: (() => void)[] = [];
+    await world.append(sessionStream('a'), 10);
+    // The lease is short, and its holder does not come to renew it.
+    const late = world.start({
+      pageSize: 2,
+      leaseMs: 300,
+      store: {
+        ...world.store,
+        async *subscribeToAll(options) {
+          for await (const message of world.store.subscribeToAll(options)) {
+            yield message;
+            await new Promise<void>((resolve) => commits.push(resolve));
+          }
+        },
+      },
+    });
+    await until(() => commits.length > 0);
+    await forgetPlace(world.pool, KAFKA_CONSUMER);
+    const next = world.start({ pageSize: 3 });
+    await until(() => next.status().state === 'live');
+    const release = setInterval(() => commits.splice(0).forEach((resolve) => void resolve()), 5);
+    await world.append(sessionStream('a'), 10);
+    await world.expectTopicsToEqualLog();
+    await Promise.all([late.stop(), next.stop()]);
+    clearInterval(release);
+    await world.expectTopicsToEqualLog();
+  });
+
+  it('stops when the log was rewritten, and says so', async () => {
+    await world.append(sessionStream('a'), 10);
+    const first = world.start();
+    await until(() => first.status().state === 'live' && first.status().lagEvents === 0);
+    await first.stop();
+    await world.pool.query('truncate log.events');
+    await world.append(sessionStream('other'), 4);
+    const second = world.start();
+    expect(await stoppedReason(second)).to.match(/^store\/log_rewritten/);
+    expect(world.alarms.map(({ code }) => code)).to.deep.equal(['store/log_rewritten']);
+  });
+
+  it('begins anew once its topics are gone', async () => {
+    await world.append(sessionStream('a'), 10);
+    const first = world.start();
+    await until(() => first.status().state === 'live' && first.status().lagEvents === 0);
+    await first.stop();
+    const admin = specClient(brokers()).admin();
+    await admin.connect();
+    const ours = (await admin.listTopics()).filter((name) => name.startsWith(world.prefix));
+    await admin.deleteTopics({ topics: ours });
+    await admin.disconnect();
+    world.start();
+    await world.expectTopicsToEqualLog();
+  });
+
+  it('publishes the largest event that the log takes, and many large ones', async () => {
+    for (let number = 0; number < 8; number++) {
+      await world.append(
+        sessionStream('a'),
+        1,
+        JSON.stringify({ text: 'x'.repeat(number % 2 ? 400_000 : 1_040_000) }),
+      );
+    }
+    world.start();
+    await world.expectTopicsToEqualLog();
+  });
+
+  it('stops before an event that its topic does not take, names it, and has published all before it', async () => {
+    await world.append(sessionStream('a'), 25);
+    const first = world.start();
+    await until(() => first.status().state === 'live' && first.status().lagEvents === 0);
+    await first.stop();
+    const topic = `${world.prefix}.test.playSession`;
+    const admin = specClient(brokers()).admin();
+    await admin.connect();
+    await admin.alterConfigs({
+      validateOnly: false,
+      resources: [{ type: 2, name: topic, configEntries: [{ name: 'max.message.bytes', value: '20000' }] }],
+    });
+    await world.append(sessionStream('a'), 100);
+    await world.append(sessionStream('b'), 1, JSON.stringify({ text: 'x'.repeat(30_000) }));
+    await world.append(sessionStream('a'), 5);
+    const second = world.start();
+    expect(await stoppedReason(second)).to.match(
+      /^consumer\/poison_event: BetPlaced at revision 0 of playSession-test\..*\.b .*kafka\/message_too_large/,
+    );
+    expect((await readTopics(brokers(), new Set([topic]), (read) => read.length >= 125)).length).to.equal(
+      125,
+    );
+
+    // The topic takes it after all.
+    await second.stop();
+    await admin.alterConfigs({
+      validateOnly: false,
+      resources: [{ type: 2, name: topic, configEntries: [{ name: 'max.message.bytes', value: '200000' }] }],
+    });
+    await admin.disconnect();
+    world.start();
+    await world.expectTopicsToEqualLog();
+  });
+
+  it('passes on what webhooks tell, by app, each once, with the number before it in the same environment', async () => {
+    world.told.tell(APP, 'test', 3);
+    const first = world.start();
+    await until(() => first.status().state === 'live');
+    world.told.tell(APP, 'live', 2);
+    world.told.tell(APP, 'test', 500);
+    const events = new Set([`${world.prefix}.test.events`, `${world.prefix}.live.events`]);
+    await readTopics(brokers(), events, (read) => read.length >= 505);
+    await first.stop();
+    world.told.tell(APP, 'test', 2);
+    world.start();
+    const messages = await readTopics(brokers(), events, (read) => read.length >= 507);
+    const told = (environment: string) =>
+      messages
+        .filter(({ topic }) => topic === `${world.prefix}.${environment}.events`)
+        .map(({ key, value, headers }) => {
+          expect(key).to.equal(APP);
+          const { sequence, previousSequence } = JSON.parse(value);
+          expect(headers).to.deep.equal({
+            'content-type': 'application/json',
+            type: 'user.created',
+            app: APP,
+            sequence: String(sequence),
+          });
+          return [previousSequence, sequence];
+        });
+    const pairs = (sequences: readonly number[]) =>
+      sequences.map((sequence, index) => [sequences[index - 1] ?? null, sequence]);
+    expect(told('live')).to.deep.equal(pairs([4, 5]));
+    expect(told('test')).to.deep.equal(
+      pairs([1, 2, 3, ...Array.from({ length: 502 }, (_, index) => index + 6)]),
+    );
+  });
+
+  for (const [what, change] of [
+    ['has another event under a number', () => world.told.rewrite(APP, 3)],
+    ['has fewer numbers', () => world.told.cut(APP, 2)],
+  ] as const) {
+    it(`stops when what webhooks tell ${what} than Kafka was told`, async () => {
+      world.told.tell(APP, 'test', 3);
+      const first = world.start();
+      const events = new Set([`${world.prefix}.test.events`]);
+      await readTopics(brokers(), events, (read) => read.length >= 3);
+      await first.stop();
+      change();
+      expect(await stoppedReason(world.start())).to.match(/^store\/log_rewritten/);
+    });
+  }
+});

@@ -1,0 +1,200 @@
+/**
+ * The reader of the log that publishes. Any number of processes may start it: one of them reads at a time. The lease says
+ * which; that each event is published once does not depend on it, but on Kafka: the place is committed with the events,
+ * and whoever begins ends every right of the one before, then reads the place that was committed.
+ */
+import {
+  type Checkpoint,
+  type Consumer,
+  type ConsumerOptions,
+  type ConsumerWork,
+  checkpointAt,
+  PoisonEventError,
+  type RunningWork,
+  type Session,
+  startConsumer,
+} from '@coffer/consumers';
+import type { Position, RecordedEvent } from '@coffer/event-store';
+import { z } from 'zod';
+import { createClient, unlessAborted } from './client.ts';
+import { factMessage, type Message } from './domain/messages.ts';
+import { topicNames } from './domain/topics.ts';
+import { startEnvelopes } from './envelopes.ts';
+import { KafkaFailure } from './failures.ts';
+import { openPublisher, type Publisher, TooLargeError } from './publisher.ts';
+import type { KafkaSettings } from './settings.ts';
+import type { ToldEvents } from './toldEvents.ts';
+import { openTopics } from './topics.ts';
+
+export const KAFKA_CONSUMER = { schema: 'records', name: 'kafka' } as const;
+
+/** For metrics. */
+export interface RelayObserver {
+  readonly onConnected: () => void;
+  readonly onPublished: (what: 'facts' | 'envelopes', count: number) => void;
+  readonly onFailure: (failure: KafkaFailure) => void;
+}
+
+export interface RelayOptions extends Omit<ConsumerOptions, 'schema' | 'name' | 'work'> {
+  readonly settings: KafkaSettings;
+  readonly toldEvents: ToldEvents;
+  readonly observer?: RelayObserver;
+}
+
+/** Events in one transaction, each of which costs several requests. */
+const PAGE_SIZE = 4_000;
+/** Less than what a topic takes as one batch unless it is configured otherwise: 1,048,588. */
+const MOST_BATCH_BYTES = 900_000;
+
+const NOBODY: RelayObserver = { onConnected() {}, onPublished() {}, onFailure() {} };
+
+export function startRelay({ settings, toldEvents, observer = NOBODY, ...shared }: RelayOptions): Consumer {
+  const work = relaying(settings, toldEvents, observer);
+  const consumer = startConsumer({ pageSize: PAGE_SIZE, ...shared, ...KAFKA_CONSUMER, work });
+  return {
+    status: consumer.status,
+    async stop() {
+      await consumer.stop();
+      await work.close();
+    },
+  };
+}
+
+interface Opened {
+  readonly facts: Publisher;
+  readonly envelopes: Publisher;
+}
+
+function relaying(
+  settings: KafkaSettings,
+  toldEvents: ToldEvents,
+  observer: RelayObserver,
+): ConsumerWork & { readonly close: () => Promise<void> } {
+  const kafka = createClient(settings);
+  const names = topicNames(settings.topicPrefix);
+  const factsId = `${settings.topicPrefix}.relay`;
+  const envelopesId = `${settings.topicPrefix}.envelope-relay`;
+  let opened: Opened | undefined;
+  let mostBytes = MOST_BATCH_BYTES;
+  /** The event whose message its topic does not take. */
+  let tooLarge: { readonly id: string; readonly failure: KafkaFailure } | undefined;
+
+  return { resume, begin, close };
+
+  async function close(): Promise<void> {
+    const publishers = opened;
+    opened = undefined;
+    await Promise.all([publishers?.facts.close(), publishers?.envelopes.close()]);
+  }
+
+  async function resume(signal: AbortSignal): Promise<Checkpoint | undefined> {
+    await close();
+    const opening = open();
+    try {
+      opened = await unlessAborted(opening, signal);
+    } catch (error) {
+      // It may still open, with nobody left to use it.
+      opening.then(closeBoth, () => undefined);
+      throw observed(error);
+    }
+    observer.onConnected();
+    return placeIn(opened.facts.places.get(placeKey(factsId)));
+  }
+
+  async function open(): Promise<Opened> {
+    const topics = await openTopics(kafka, settings, names.places);
+    const common = { kafka, topics, placesTopic: names.places };
+    const facts = await openPublisher({ ...common, name: factsId });
+    try {
+      return { facts, envelopes: await openPublisher({ ...common, name: envelopesId }) };
+    } catch (error) {
+      await facts.close();
+      throw error;
+    }
+  }
+
+  function begin({ place: from, signal, save, pool, fail }: Session): RunningWork {
+    if (!opened) throw new Error('The relay begins before it has resumed.');
+    const { facts, envelopes } = opened;
+    let place = from;
+    const passingOn = startEnvelopes({
+      publisher: envelopes,
+      name: envelopesId,
+      toldEvents,
+      topics: names,
+      mostBytes: MOST_BATCH_BYTES,
+      signal,
+      fail: (error) => fail(observed(error)),
+      onPublished: (count) => observer.onPublished('envelopes', count),
+    });
+    return {
+      async take(events) {
+        const end = events.findIndex(({ id }) => id === tooLarge?.id);
+        const page = end < 0 ? events : events.slice(0, end);
+        await publishPage(page);
+        const refused = events[end];
+        if (refused && !signal.aborted) throw new PoisonEventError(refused, tooLarge?.failure);
+      },
+      caughtUp() {},
+      async end() {
+        await passingOn;
+        await close();
+      },
+      async saveLast() {},
+      pending: () => undefined,
+    };
+
+    async function publishPage(events: readonly RecordedEvent[]): Promise<void> {
+      const last = events.at(-1);
+      if (!last) return;
+      const before = place?.ordinal ?? 0;
+      const reached = checkpointAt(last, before + events.length);
+      const messages = events.map((event, index) => messageOf(event, before + index + 1));
+      const places = new Map([[placeKey(factsId), JSON.stringify(reached)]]);
+      try {
+        await unlessAborted(facts.publish(messages, places, mostBytes), signal);
+      } catch (error) {
+        // Committed or not: whoever resumes reads which.
+        if (signal.aborted) return;
+        if (error instanceof TooLargeError) narrow(error, events);
+        throw observed(error);
+      }
+      await save(pool, place, reached);
+      place = reached;
+      observer.onPublished('facts', events.length);
+    }
+  }
+
+  function messageOf(event: RecordedEvent, ordinal: number): Message {
+    try {
+      return factMessage(event, ordinal, names);
+    } catch (error) {
+      throw new PoisonEventError(event, error);
+    }
+  }
+
+  /** After a refusal nothing else may be sent by the same producer: the next session sends less at once. */
+  function narrow({ from, count, ...failure }: TooLargeError, events: readonly RecordedEvent[]): void {
+    const [first] = events.slice(from);
+    if (count > 1) mostBytes = Math.ceil(mostBytes / 2);
+    else if (first) tooLarge = { id: first.id, failure: new KafkaFailure(failure.code, first.stream) };
+  }
+
+  function observed(error: unknown): unknown {
+    if (error instanceof KafkaFailure) observer.onFailure(error);
+    return error;
+  }
+}
+
+const closeBoth = ({ facts, envelopes }: Opened) => Promise.all([facts.close(), envelopes.close()]);
+
+const placeKey = (name: string) => `${name}.log`;
+
+const storedPlace = z.object({ position: z.string(), eventId: z.string(), ordinal: z.int() });
+
+function placeIn(text: string | undefined): Checkpoint | undefined {
+  if (text === undefined) return undefined;
+  const { position, ...place } = storedPlace.parse(JSON.parse(text));
+  // The store issued this text as a position when the place was committed.
+  return { ...place, position: position as Position };
+}

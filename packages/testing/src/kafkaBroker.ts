@@ -1,0 +1,189 @@
+/** A real Kafka broker for specs: one node, in KRaft mode, on free ports of this machine. */
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { leaveOut } from './eventStores.ts';
+import { kafkaJars, whyNoBroker } from './kafkaArtifacts.ts';
+import { freePortPair } from './ports.ts';
+import { eventually } from './waiting.ts';
+
+interface KafkaBroker {
+  /** `host:port`, for KAFKA_BROKERS. */
+  readonly brokers: string;
+  readonly pid: () => number;
+  /** SIGKILL. Resolves when the process is gone. */
+  readonly kill9: () => Promise<void>;
+  /** Starts it again on the same port with the same files. */
+  readonly restart: () => Promise<void>;
+  /** What a program of the artifacts prints until it ends, such as `org.apache.kafka.tools.consumer.ConsoleConsumer`. */
+  readonly tool: (main: string, args: readonly string[]) => Promise<string>;
+  /** Ends it and removes its files. */
+  readonly stop: () => Promise<void>;
+}
+
+interface KafkaBrokerOptions {
+  /** Added to its `server.properties`. */
+  readonly properties?: Readonly<Record<string, string>>;
+  /** Whoever connects needs one of these passwords; `admin` may do everything, the others nothing until they are allowed to. */
+  readonly users?: Readonly<Record<string, string>>;
+  /** No file may become larger: a disk that is full. */
+  readonly mostFileBytes?: number;
+}
+
+const CLUSTER_ID = 'Y29mZmVyLXNwZWNzLWthZg';
+
+/**
+ * A suite that speaks with a broker: the one that KAFKA_TEST_BROKERS names, or a new one. Without either it is left out,
+ * which the end of the run says.
+ */
+export function describeKafka(title: string, define: (brokers: () => string) => void): void {
+  const given = process.env.KAFKA_TEST_BROKERS;
+  const why = given === undefined ? whyNoBroker() : undefined;
+  if (why !== undefined) {
+    leaveOut(title, why);
+    return;
+  }
+  describe(title, () => {
+    let started: KafkaBroker | undefined;
+    before(async () => {
+      started = given === undefined ? await startKafkaBroker() : undefined;
+    });
+    after(() => started?.stop());
+    define(() => {
+      const brokers = given ?? started?.brokers;
+      if (brokers === undefined) throw new Error('The broker is asked for before it runs.');
+      return brokers;
+    });
+  });
+}
+
+async function startKafkaBroker(options: KafkaBrokerOptions = {}): Promise<KafkaBroker> {
+  const jars = await kafkaJars();
+  const folder = await mkdtemp(join(tmpdir(), 'coffer-kafka-'));
+  await chmod(folder, 0o711);
+  const port = await freePortPair();
+  const insidePort = await freePortPair();
+  const properties = join(folder, 'server.properties');
+  await writeFile(properties, serverProperties(folder, { port, insidePort }, options));
+  const java = (main: string, ...args: readonly string[]) => [
+    ...['-Xmx320m', '-Xms96m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-cp', `${jars}/*`],
+    ...[main, ...args],
+  ];
+  const scram = Object.entries(options.users ?? {}).flatMap(([user, password]) =>
+    ['SCRAM-SHA-256', 'SCRAM-SHA-512'].flatMap((mechanism) => [
+      '--add-scram',
+      `${mechanism}=[name=${user},password=${password}]`,
+    ]),
+  );
+  const format = ['format', '--standalone', '--cluster-id', CLUSTER_ID, '--config', properties, ...scram];
+  await promisify(execFile)('java', java('kafka.tools.StorageTool', ...format));
+
+  let running = await start();
+  return {
+    brokers: `127.0.0.1:${port}`,
+    pid: () => running.pid,
+    kill9: () => running.kill9(),
+    async restart() {
+      await running.kill9();
+      running = await start();
+    },
+    async tool(main, args) {
+      const { stdout } = await promisify(execFile)('java', java(main, ...args), {
+        maxBuffer: 1024 ** 3,
+      });
+      return stdout;
+    },
+    stop: () => running.stop(),
+  };
+
+  async function start() {
+    const blocks = options.mostFileBytes === undefined ? 'unlimited' : String(options.mostFileBytes / 512);
+    // When this process is gone, however it ended, its end of the pipe closes: then nothing of the broker is left.
+    const script = `ulimit -f ${blocks}; folder=$1; shift; "$@" </dev/null >>"$folder/log" 2>&1 & echo $!
+      if read -r keep; then kill -9 $!; wait; else kill -9 $!; wait; rm -rf "$folder"; fi`;
+    const shell = spawn(
+      '/bin/sh',
+      ['-c', script, 'sh', folder, 'java', ...java('kafka.Kafka', properties)],
+      // In a session of its own, so that Ctrl-C in a terminal does not reach it.
+      { stdio: ['pipe', 'pipe', 'ignore'], detached: true },
+    );
+    const ended = once(shell, 'close');
+    const pid = Number(String((await once(shell.stdout, 'data'))[0]));
+    const end = async (how: 'keep\n' | undefined) => {
+      if (shell.exitCode === null) shell.stdin.end(how);
+      await ended;
+    };
+    await eventually('the broker listens', async () => {
+      if (!isAlive(pid))
+        throw new Error(`The broker has ended:\n${await readFile(join(folder, 'log'), 'utf8')}`);
+      return (await listens(port)) || undefined;
+    });
+    return { pid, kill9: () => end('keep\n'), stop: () => end(undefined) };
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+function listens(port: number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const socket = connect(port, '127.0.0.1', () => {
+    socket.destroy();
+    resolve(true);
+  });
+  socket.once('error', () => resolve(false));
+  return promise;
+}
+
+function serverProperties(
+  folder: string,
+  { port, insidePort }: Readonly<Record<'port' | 'insidePort', number>>,
+  { users, properties }: KafkaBrokerOptions,
+): string {
+  const protocol = users ? 'SASL_PLAINTEXT' : 'PLAINTEXT';
+  const plainUsers = Object.entries(users ?? {}).map(([user, password]) => `user_${user}="${password}"`);
+  const jaas = (mechanism: string, login: string) =>
+    `org.apache.kafka.common.security.${mechanism} required ${login};`;
+  const secured = {
+    'sasl.enabled.mechanisms': 'PLAIN,SCRAM-SHA-256,SCRAM-SHA-512',
+    'listener.name.broker.plain.sasl.jaas.config': jaas('plain.PlainLoginModule', plainUsers.join(' ')),
+    'listener.name.broker.scram-sha-256.sasl.jaas.config': jaas('scram.ScramLoginModule', ''),
+    'listener.name.broker.scram-sha-512.sasl.jaas.config': jaas('scram.ScramLoginModule', ''),
+    'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
+    'super.users': 'User:admin;User:ANONYMOUS',
+  };
+  const all = {
+    'process.roles': 'broker,controller',
+    'node.id': '1',
+    'controller.quorum.bootstrap.servers': `127.0.0.1:${port + 1}`,
+    listeners: `BROKER://127.0.0.1:${port},CONTROLLER://127.0.0.1:${port + 1},INSIDE://127.0.0.1:${insidePort}`,
+    'advertised.listeners': `BROKER://127.0.0.1:${port},INSIDE://127.0.0.1:${insidePort}`,
+    'listener.security.protocol.map': `BROKER:${protocol},CONTROLLER:PLAINTEXT,INSIDE:PLAINTEXT`,
+    'controller.listener.names': 'CONTROLLER',
+    'inter.broker.listener.name': 'INSIDE',
+    'log.dirs': join(folder, 'data'),
+    'auto.create.topics.enable': 'false',
+    'offsets.topic.num.partitions': '1',
+    'offsets.topic.replication.factor': '1',
+    'transaction.state.log.num.partitions': '1',
+    'transaction.state.log.replication.factor': '1',
+    'transaction.state.log.min.isr': '1',
+    'group.initial.rebalance.delay.ms': '0',
+    // A lone node waits for nobody when it starts again.
+    'controller.quorum.election.timeout.ms': '200',
+    ...(users && secured),
+    ...properties,
+  };
+  return Object.entries(all)
+    .map(([name, value]) => `${name}=${value}\n`)
+    .join('');
+}

@@ -1,0 +1,66 @@
+/** What has been told, for whoever passes it on elsewhere. */
+import type { Pool } from '@coffer/database';
+import type { Environment } from '@coffer/kernel';
+import { envelopeBytes } from './domain/envelope.ts';
+
+interface ToldPlace {
+  readonly appId: string;
+  readonly sequence: number;
+}
+
+interface ToldEvent extends ToldPlace {
+  readonly environment: Environment;
+  readonly eventId: string;
+  readonly type: string;
+  readonly createdAt: Date;
+  /** What a subscription to everything of the environment is sent. */
+  readonly bytesAfter: (previousSequence: number | null) => Buffer;
+}
+
+interface ToldEvents {
+  /** The last number of each app that has any. */
+  readonly lasts: () => Promise<readonly ToldPlace[]>;
+  /** The next events after each place, in the order of their app, at most so many of each. */
+  readonly after: (places: readonly ToldPlace[], limit: number) => Promise<readonly ToldEvent[]>;
+  /** The ids of the events at these places, as far as they are still kept. */
+  readonly idsAt: (places: readonly ToldPlace[]) => Promise<ReadonlyMap<string, string>>;
+}
+
+export function createToldEvents(pool: Pool): ToldEvents {
+  const columns = (places: readonly ToldPlace[]) => [
+    places.map(({ appId }) => appId),
+    places.map(({ sequence }) => sequence),
+  ];
+  return {
+    async lasts() {
+      const { rows } = await pool.query<ToldPlace>(
+        `select app_id as "appId", last::float8 as sequence from records.webhook_sequences where last > 0`,
+      );
+      return rows;
+    },
+    async after(places, limit) {
+      const { rows } = await pool.query<Omit<ToldEvent, 'bytesAfter'> & { readonly body: string }>(
+        `select told.* from unnest($1::text[], $2::bigint[]) with ordinality as place (app_id, sequence, number),
+           lateral (select app_id as "appId", sequence::float8 as sequence, environment, event_id as "eventId", type,
+                           created_at as "createdAt", body
+                      from records.webhook_events e
+                     where e.app_id = place.app_id and e.sequence > place.sequence
+                     order by e.sequence limit $3) as told
+          order by place.number, told.sequence`,
+        [...columns(places), limit],
+      );
+      return rows.map(({ body, ...event }) => ({
+        ...event,
+        bytesAfter: (previousSequence) => envelopeBytes(body, previousSequence),
+      }));
+    },
+    async idsAt(places) {
+      const { rows } = await pool.query<{ appId: string; eventId: string }>(
+        `select app_id as "appId", event_id as "eventId" from records.webhook_events
+           join unnest($1::text[], $2::bigint[]) as place (app_id, sequence) using (app_id, sequence)`,
+        columns(places),
+      );
+      return new Map(rows.map(({ appId, eventId }) => [appId, eventId]));
+    },
+  };
+}
