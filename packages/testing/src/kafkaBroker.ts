@@ -42,7 +42,17 @@ const CLUSTER_ID = 'Y29mZmVyLXNwZWNzLWthZg';
  */
 export function describeKafka(title: string, define: (brokers: () => string) => void): void {
   const given = process.env.KAFKA_TEST_BROKERS;
-  const why = given === undefined ? whyNoBroker() : undefined;
+  if (given === undefined) describeKafkaBroker(title, (broker) => define(() => broker().brokers));
+  else describe(title, () => define(() => given));
+}
+
+/** A suite with a new broker, which it may kill or close to others. */
+export function describeKafkaBroker(
+  title: string,
+  define: (broker: () => KafkaBroker) => void,
+  options: KafkaBrokerOptions = {},
+): void {
+  const why = whyNoBroker();
   if (why !== undefined) {
     leaveOut(title, why);
     return;
@@ -50,13 +60,12 @@ export function describeKafka(title: string, define: (brokers: () => string) => 
   describe(title, () => {
     let started: KafkaBroker | undefined;
     before(async () => {
-      started = given === undefined ? await startKafkaBroker() : undefined;
+      started = await startKafkaBroker(options);
     });
     after(() => started?.stop());
     define(() => {
-      const brokers = given ?? started?.brokers;
-      if (brokers === undefined) throw new Error('The broker is asked for before it runs.');
-      return brokers;
+      if (!started) throw new Error('The broker is asked for before it runs.');
+      return started;
     });
   });
 }

@@ -126,7 +126,7 @@ const factTopics = (prefix: string, log: readonly RecordedEvent[]): ReadonlySet<
     ),
   );
 
-const openLog = (connectionString: string): EventStore =>
+export const openLog = (connectionString: string): EventStore =>
   createPostgresEventStore({ connectionString, applicationName: 'spec log' });
 
 export const sessionStream = (id: string, environment: 'test' | 'live' = 'test'): string =>
@@ -145,7 +145,7 @@ async function append(store: EventStore, stream: string, count: number, data?: s
   });
 }
 
-async function wholeLog(store: EventStore): Promise<readonly RecordedEvent[]> {
+export async function wholeLog(store: EventStore): Promise<readonly RecordedEvent[]> {
   const log: RecordedEvent[] = [];
   for await (const page of store.readAll()) log.push(...page);
   return log;
