@@ -43,16 +43,18 @@ const CODES: readonly (readonly [pattern: RegExp, code: FailureCode])[] = [
 /** What a client's error means. */
 export function failureOf(error: unknown): KafkaFailure {
   if (error instanceof KafkaFailure) return error;
-  const names = [...causes(error)].map((one) => `${nameOf(one)} ${typeOf(one)}`).join(' ');
+  const names = causes(error)
+    .map((one) => `${nameOf(one)} ${typeOf(one)}`)
+    .join(' ');
   const found = CODES.find(([pattern]) => pattern.test(names));
   return new KafkaFailure(found?.[1] ?? 'kafka/failed', messageOf(error), error);
 }
 
-function* causes(error: unknown): Generator<unknown> {
-  for (let one = error, depth = 0; one !== undefined && depth < 5; depth++) {
-    yield one;
-    one = one instanceof Error ? one.cause : undefined;
-  }
+/** The error, what caused it, and what it holds: a client gathers the refusals of several topics in one. */
+function causes(error: unknown, depth = 0): readonly unknown[] {
+  if (!(error instanceof Error) || depth > 4) return [];
+  const held: readonly unknown[] = 'errors' in error && Array.isArray(error.errors) ? error.errors : [];
+  return [error, ...[error.cause, ...held].flatMap((one) => causes(one, depth + 1))];
 }
 
 const nameOf = (error: unknown): string => (error instanceof Error ? error.name : '');
