@@ -34,6 +34,9 @@ const BARS = {
   settleDecision: { name: 'decision over 20,000 stakes', atMost: 1_000, unit: 'ms' },
   credits: { name: 'credits of 20,000 stakes', atLeast: 8_000, unit: 'credits/s' },
   betsBesideCredits: { name: 'bets beside them / alone', atLeast: 0.5, unit: 'x' },
+  distribute: { name: 'distributions over 10 levels / bets', atLeast: 0.05, unit: 'x' },
+  withdraw: { name: 'withdrawals of earnings / bets', atLeast: 0.3, unit: 'x' },
+  chainOfTen: { name: 'chains of 10 / of 2, below 10,000 users', atLeast: 0.5, unit: 'x' },
   append: { name: 'conditional append / bare insert', atLeast: 0.6, unit: 'x' },
   replay: { name: 'replay / bare select', atLeast: 0.6, unit: 'x' },
 } as const satisfies Readonly<Record<string, Bar>>;

@@ -28,6 +28,7 @@ import {
 } from './plan.ts';
 import { measurePools } from './poolRows.ts';
 import { type ProfiledPart, profileRoutes } from './profileRoutes.ts';
+import { measureReferrals } from './referralRows.ts';
 import { type Figures, resultOf, table, textOf } from './report.ts';
 import { type ServiceUnderTest, startService } from './service.ts';
 import { measureStore } from './store.ts';
@@ -49,7 +50,7 @@ npm run bench -- --against <folder> [--full] [--fail-on-worse]
 `;
 
 /** What is measured of one service. */
-const SERVED_PARTS: readonly Part[] = ['bets', 'openLoop', 'signIns', 'moves', 'pools'];
+const SERVED_PARTS: readonly Part[] = ['bets', 'openLoop', 'signIns', 'moves', 'pools', 'referrals'];
 
 const { values: flags } = parseArgs({
   options: {
@@ -138,6 +139,7 @@ async function measureHttp(
     openLoop: undefined,
     signIns: undefined,
     pools: undefined,
+    referrals: undefined,
     moves: undefined,
   };
   if (!parts.some((part) => SERVED_PARTS.includes(part))) return none;
@@ -147,9 +149,10 @@ async function measureHttp(
     ? await measureRoutes(run, service, plan, parts)
     : none;
   const pools = parts.includes('pools') ? await measurePools(run, service, plan) : undefined;
+  const referrals = parts.includes('referrals') ? await measureReferrals(run, service, plan) : undefined;
   const moves = parts.includes('moves') ? await measureMoves(run, service, plan) : undefined;
   await service.stop();
-  return { ...routes, pools, moves };
+  return { ...routes, pools, referrals, moves };
 }
 
 async function measureRoutes(

@@ -11,6 +11,7 @@ export const USUAL_PARTS = [
   'signIns',
   'moves',
   'pools',
+  'referrals',
 ] as const;
 export const PARTS = [...USUAL_PARTS, 'soak'] as const;
 export type Part = (typeof PARTS)[number];
@@ -39,6 +40,9 @@ export interface BenchPlan {
   readonly storeMeasuredMs: number;
   readonly replayRounds: number;
   readonly poolRounds: number;
+  readonly referralRounds: number;
+  /** The number of users. */
+  readonly referralChain: number;
   readonly moveRounds: number;
   readonly movesPerRound: number;
 }
@@ -62,6 +66,8 @@ export const SHORT_PLAN: BenchPlan = {
   storeMeasuredMs: 900,
   replayRounds: 3,
   poolRounds: 3,
+  referralRounds: 3,
+  referralChain: 10_000,
   moveRounds: 1,
   movesPerRound: 500,
 };
@@ -85,6 +91,8 @@ export const FULL_PLAN: BenchPlan = {
   storeMeasuredMs: 3_000,
   replayRounds: 7,
   poolRounds: 7,
+  referralRounds: 7,
+  referralChain: 10_000,
   moveRounds: 5,
   movesPerRound: 2_000,
 };

@@ -19,14 +19,23 @@ export async function openSessions(options: PlayersOptions, count: number): Prom
   return inParallel(count, (index) => openSession(options, players[index % players.length] ?? ''));
 }
 
-export async function createPlayer({ service, signal }: PlayersOptions): Promise<string> {
-  const { operator, boot } = service;
-  const users = `${operator.url}/portal/app/${boot.appId}/test/users`;
-  const { userId } = await postFor(users, operator.token, {}, 'userId', signal);
+export async function createPlayer(options: PlayersOptions): Promise<string> {
+  const { operator } = options.service;
+  const userId = await createUser(options);
   const credit = { currency: CURRENCY, amount: CREDIT_AMOUNT, ref: 'bench' };
-  await postFor(`${users}/${userId}/accounts/credit`, operator.token, credit, 'available', signal);
+  const url = `${usersUrlOf(options.service)}/${userId}/accounts/credit`;
+  await postFor(url, operator.token, credit, 'available', options.signal);
   return userId;
 }
+
+/** Without funds. */
+export async function createUser({ service, signal }: PlayersOptions): Promise<string> {
+  const { token } = service.operator;
+  return (await postFor(usersUrlOf(service), token, {}, 'userId', signal)).userId;
+}
+
+const usersUrlOf = ({ operator, boot }: ServiceUnderTest): string =>
+  `${operator.url}/portal/app/${boot.appId}/test/users`;
 
 async function openSession({ service, signal }: PlayersOptions, userId: string): Promise<string> {
   const body = { userId, gameCode: 'bench', currency: CURRENCY, lockAmount: LOCK_AMOUNT };

@@ -41,6 +41,7 @@ const soakOf = (...minutes: readonly SoakMinute[]) =>
     signIns: undefined,
     moves: undefined,
     pools: undefined,
+    referrals: undefined,
     batches: undefined,
     state: undefined,
     logReading: undefined,

@@ -13,6 +13,7 @@ import type { MoveFigures } from './moveRows.ts';
 import { LATE_LIMIT_MS, type OpenLoopFigures, type OpenLoopRow } from './openLoop.ts';
 import { BETS_PER_BATCH, type BenchPlan } from './plan.ts';
 import { type PoolFigures, poolVerdicts } from './poolRows.ts';
+import { type ReferralFigures, referralVerdicts } from './referralRows.ts';
 import type { StoreFigures } from './store.ts';
 
 /** What was measured; parts that were left out are undefined. */
@@ -23,6 +24,7 @@ export interface Figures {
   readonly signIns: readonly RouteRow[] | undefined;
   readonly moves: MoveFigures | undefined;
   readonly pools: PoolFigures | undefined;
+  readonly referrals: ReferralFigures | undefined;
   readonly batches: BatchFigures | undefined;
   readonly state: readonly StateFigures[] | undefined;
   readonly logReading: LogReadingFigures | undefined;
@@ -48,6 +50,7 @@ export interface BenchResult {
   /** Complete sign-ins of known players: a challenge and its verification. */
   readonly signIns: { readonly perSecond: number; readonly shareOfYardstick: number } | undefined;
   readonly pools: PoolFigures | undefined;
+  readonly referrals: ReferralFigures | undefined;
   /** They have no bar. */
   readonly moves: MoveReport | undefined;
   /**
@@ -106,7 +109,8 @@ const JUDGED_LIVE_BETS = 3_000_000;
 const JUDGED_RATE = 2_000;
 
 export function resultOf(plan: BenchPlan, machine: MachineFacts, figures: Figures): BenchResult {
-  const { store, bets, openLoop, batches, state, logReading, soak, signIns, moves, pools } = figures;
+  const { store, bets, openLoop, batches, state, logReading, soak, signIns, moves, pools, referrals } =
+    figures;
   const verdicts = [
     ...(bets ? betVerdicts(bets) : []),
     ...(openLoop ? openLoopVerdicts(openLoop) : []),
@@ -121,6 +125,7 @@ export function resultOf(plan: BenchPlan, machine: MachineFacts, figures: Figure
     ...(soak ? soakVerdicts(soakLines(soak)) : []),
     ...(signIns ? [judge('verifyAt64', ratios(rates(signIns, 'verify'), rates(signIns, 'express')))] : []),
     ...(pools ? poolVerdicts(pools) : []),
+    ...(referrals ? referralVerdicts(referrals) : []),
     ...(store ? storeVerdicts(store) : []),
   ];
   const unmeasured = unmeasuredBy(figures);
@@ -142,6 +147,7 @@ export function resultOf(plan: BenchPlan, machine: MachineFacts, figures: Figure
     signIns: signIns && signInFigures(signIns),
     moves: moves && moveReport(moves),
     pools,
+    referrals,
     spreadOfYardstick:
       yardstickRows.length === 0
         ? undefined
