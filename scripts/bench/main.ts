@@ -29,7 +29,8 @@ import {
 import { measurePools } from './poolRows.ts';
 import { type ProfiledPart, profileRoutes } from './profileRoutes.ts';
 import { measureReferrals } from './referralRows.ts';
-import { type Figures, resultOf, table, textOf } from './report.ts';
+import { type Figures, resultOf } from './report.ts';
+import { table, textOf } from './reportText.ts';
 import { type ServiceUnderTest, startService } from './service.ts';
 import { measureStore } from './store.ts';
 import { underControl } from './underControl.ts';

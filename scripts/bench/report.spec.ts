@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import type { SoakMinute } from './largeState.ts';
 import type { MachineFacts } from './machine.ts';
 import { SHORT_PLAN } from './plan.ts';
-import { resultOf, textOf } from './report.ts';
+import { resultOf } from './report.ts';
+import { textOf } from './reportText.ts';
 
 const MACHINE: MachineFacts = {
   cores: 2,
