@@ -18,7 +18,7 @@ import {
   sessionsErrors,
   signingKeyEndpoints,
 } from './sessions/index.ts';
-import { createSignIn, SIGN_IN_ERRORS } from './signIn.ts';
+import { type AttributeByCodes, createSignIn, SIGN_IN_ERRORS } from './signIn.ts';
 import { sweepSessions } from './sweepSessions.ts';
 
 export interface AuthNeeds
@@ -26,6 +26,7 @@ export interface AuthNeeds
     Pick<IdentityFlowNeeds, 'users' | 'identityWallets' | 'identityKey'>,
     Pick<AppMethodsNeeds, 'mail' | 'acceptsLoopback'> {
   readonly directory: AppDirectory;
+  readonly attributeByCodes?: AttributeByCodes;
 }
 
 export const authContext = defineContext({
@@ -57,7 +58,7 @@ export const authContext = defineContext({
       return known;
     };
 
-    const signIn = createSignIn({ identities, sessions });
+    const signIn = createSignIn({ identities, sessions, attributeByCodes: needs.attributeByCodes });
     const methods = createAppMethods(needs, { signIn, signInErrors: SIGN_IN_ERRORS });
 
     return {

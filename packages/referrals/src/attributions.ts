@@ -49,7 +49,7 @@ export type Attributions = ReturnType<typeof createAttributions>;
 
 export function createAttributions({ handler, clock, failPoint, referrerOf }: AttributionDependencies) {
   const knownLinks = createKnownLinks();
-  return { attribute, finish };
+  return { attribute, attributeByCodes, finish };
 
   /** Safe to repeat: the same code again is answered like the first time. */
   async function attribute(
@@ -88,6 +88,20 @@ export function createAttributions({ handler, clock, failPoint, referrerOf }: At
       return outcomeOf(ended, code, appended);
     }
     return outcomeOf(answer, code, appended);
+  }
+
+  /** By the first of these codes that counts, unless the user has a referrer; does nothing if none does. */
+  async function attributeByCodes(
+    place: AppPlace,
+    userId: string,
+    codes: readonly string[],
+    { metadata, deadlineMs }: CommandContext,
+  ): Promise<void> {
+    const context = { requestId: metadata.correlationId, actor: metadata.actor, deadlineMs };
+    for (const code of codes) {
+      const { answer } = await attribute(place, userId, code, context);
+      if (answer.attributed || answer.reason === 'already_attributed') return;
+    }
   }
 
   /** What follows from an attribution that was begun. */

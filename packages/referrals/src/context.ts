@@ -61,6 +61,7 @@ export const referralsContext = defineContext({
     const subjects = createSubjects({ directory, users, commissions });
     const reads = createReferralReads({ db, store, users, chains, subjects });
     return {
+      provides: { attributeByCodes: attributions.attributeByCodes },
       endpoints: [
         ...playerReferralEndpoints({ directory, codes, attributions, chains, subjects }),
         ...attributionEndpoints({ codes, attributions, chains, subjects }),

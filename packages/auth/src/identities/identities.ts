@@ -44,6 +44,11 @@ interface ResolvedUser {
   readonly standing: Standing;
 }
 
+interface SignedInUser extends ResolvedUser {
+  /** That of the first touch of the app, then that of this sign-in, where they are there and differ. */
+  readonly referralCodes: readonly string[];
+}
+
 export interface Identities {
   /**
    * Creates or fetches the identity's user and wallet, and stores the profile from this sign-in. Safe in parallel
@@ -54,7 +59,7 @@ export interface Identities {
     identity: VerifiedIdentity,
     firstTouch: FirstTouch,
     context: CommandContext,
-  ) => Promise<ResolvedUser>;
+  ) => Promise<SignedInUser>;
   /**
    * The user as an app of its scope sees it; undefined if it is absent or has never signed in. The erased data of
    * an erased user is empty.
@@ -112,7 +117,8 @@ export function createIdentities(dependencies: IdentitiesDependencies): Identiti
     verified: VerifiedIdentity,
     firstTouch: FirstTouch,
     context: CommandContext,
-  ): Promise<ResolvedUser> {
+  ): Promise<SignedInUser> {
+    const touch = usable(firstTouch);
     const place = { environment, scopeId, identityHash: hashOf({ environment, scopeId }, verified) };
     const stream = identityStreamName(place);
     const { occurredAt: at } = context.metadata;
@@ -121,7 +127,7 @@ export function createIdentities(dependencies: IdentitiesDependencies): Identiti
       place,
       identityType: verified.type,
       appId,
-      firstTouch: usable(firstTouch),
+      firstTouch: touch,
       at,
     } as const;
 
@@ -142,7 +148,11 @@ export function createIdentities(dependencies: IdentitiesDependencies): Identiti
         failPoint('signIn.kept');
         if (facts) {
           const { user, owned } = finished;
-          return { user: viewOf(appId, user, facts, owned), standing: user.status };
+          return {
+            user: viewOf(appId, user, facts, owned),
+            standing: user.status,
+            referralCodes: codesOf(claim, touch),
+          };
         }
       }
       // The process that erased the user may have died before releasing the identity. A destroyed data key also
@@ -221,6 +231,11 @@ function following(cause: StreamEvent, deadlineMs: number): CommandContext {
 function usable({ referralCode, gameKey }: FirstTouch): FirstTouch {
   const known = (text: string | undefined) => (callerId.safeParse(text).success ? text : undefined);
   return { referralCode: known(referralCode), gameKey: known(gameKey) };
+}
+
+function codesOf(...touches: readonly FirstTouch[]): readonly string[] {
+  const codes = touches.map(({ referralCode }) => referralCode).filter((code) => code !== undefined);
+  return [...new Set(codes)];
 }
 
 function viewOf(

@@ -65,7 +65,7 @@ describe('the sign-in methods of the app "Demo"', () => {
   });
 
   it('take launch data made with the token of bootstrap.json', async () => {
-    const initData = launchDataOf({ id: 42, username: 'ada' }, world.demo.messenger.botToken);
+    const initData = launchDataOf({ id: 42, username: 'ada' }, { botToken: world.demo.messenger.botToken });
     const { json } = requireStatus(await world.post('/auth/messenger/verify', { initData }), 200);
     expect(json.user).to.have.nested.property('primaryIdentity.type', 'messenger');
     expect(json.user).to.have.nested.property('primaryIdentity.externalId', '42');

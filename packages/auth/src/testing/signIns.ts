@@ -35,11 +35,12 @@ export function launchDataOf(
     readonly last_name?: string;
     readonly photo_url?: string;
   },
-  botToken = BOT_TOKEN,
+  { botToken = BOT_TOKEN, startParam }: { readonly botToken?: string; readonly startParam?: string } = {},
 ): string {
   const fields: Readonly<Record<string, string>> = {
     auth_date: String(Math.floor(Date.now() / 1_000)),
     query_id: 'AAE',
+    ...(startParam === undefined ? {} : { start_param: startParam }),
     user: JSON.stringify({ first_name: 'Ada', ...user }),
   };
   const checkString = Object.keys(fields)

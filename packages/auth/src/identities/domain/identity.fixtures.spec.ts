@@ -26,5 +26,6 @@ function repeatOf(event: IdentityEvent): IdentityCommand {
 describe('identity: fixtures', () =>
   holdsEventFixtures(identity, new URL('fixtures/', import.meta.url), {
     repeatOf,
-    textOf: (answer) => JSON.stringify(answer ?? {}),
+    // The code goes on to referrals and is no part of an answer.
+    textOf: (answer) => JSON.stringify({ ...answer, referralCode: undefined }),
   }));

@@ -67,7 +67,19 @@ describe('an identity', () => {
     given()
       .when(signIn(firstTouch))
       .thenHappened(claimed(firstTouch))
-      .andAnswers(answerOf(claimed(firstTouch)));
+      .andAnswers({ ...answerOf(claimed(firstTouch)), referralCode: 'SUMMER26' });
+  });
+
+  it('tells the referral code of the first touch at every later sign-in, whichever that one brings', () => {
+    const first = { referralCode: 'SUMMER26' };
+    given(claimed(first))
+      .when(signIn({ referralCode: 'WINTER27' }))
+      .thenNothingHappened()
+      .andReplays({ ...answerOf(claimed(first)), ...first });
+    given(claimed(first))
+      .when(signIn({}, { appId: 'app_2' }))
+      .thenHappened(touched('app_2'))
+      .andAnswers(answerOf(claimed(first)));
   });
 
   it('stays the user’s at every later sign-in, through whichever app of the scope', () => {

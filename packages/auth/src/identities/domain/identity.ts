@@ -36,13 +36,18 @@ export interface Claim {
   readonly revision: number;
 }
 
+/** Whose the identity is, with the referral code that the user's first touch of the app brought. */
+export interface TouchedClaim extends Claim {
+  readonly referralCode?: string;
+}
+
 export interface IdentityState {
   /** How often the identity has been claimed, each time by another user. */
   readonly claims: number;
   /** Undefined before the first sign-in and after a release. */
   readonly claim: Claim | undefined;
-  /** By app: whether its first touch brought a referral code. */
-  readonly touched: ReadonlyMap<string, boolean>;
+  /** By app: the referral code that its first touch brought. */
+  readonly touched: ReadonlyMap<string, string | undefined>;
   /** The number of events. */
   readonly length: number;
 }
@@ -65,7 +70,7 @@ export type IdentityCommand =
     };
 
 /** The current owner of the identity; undefined if there is none. */
-export type IdentityAnswer = Claim | undefined;
+export type IdentityAnswer = TouchedClaim | undefined;
 
 type ClaimIdentity = Extract<IdentityCommand, { type: 'ClaimIdentity' }>;
 
@@ -101,7 +106,7 @@ function claim(
         data: { ...claimed, identityHash, appId, ...known(firstTouch), claimedAt: at },
       },
     ],
-    answer: { ...claimed, appId, claimedAt: at, revision: state.length },
+    answer: { ...claimed, appId, claimedAt: at, revision: state.length, ...codeOf(firstTouch) },
   };
 }
 
@@ -112,18 +117,23 @@ function touch(
   { appId, firstTouch, at }: ClaimIdentity,
 ): Decision<IdentityEvent, IdentityAnswer> {
   const broughtCode = touched.get(appId);
-  const isNews = broughtCode === undefined || (!broughtCode && firstTouch.referralCode !== undefined);
-  // A release revokes the answer, so it is never given from memory alone.
-  if (!isNews) return { events: [], answer: current, replayed: true, revocable: true };
+  const isNews = !touched.has(appId) || (broughtCode === undefined && firstTouch.referralCode !== undefined);
+  if (!isNews) {
+    const answer = { ...current, ...codeOf({ referralCode: broughtCode }) };
+    // A release revokes the answer, so it is never given from memory alone.
+    return { events: [], answer, replayed: true, revocable: true };
+  }
   const { userId } = current;
   return {
     events: [{ type: 'FirstTouched', data: { userId, appId, ...known(firstTouch), touchedAt: at } }],
-    answer: current,
+    answer: { ...current, ...codeOf(firstTouch) },
   };
 }
 
+const codeOf = ({ referralCode }: Touch) => (referralCode === undefined ? {} : { referralCode });
+
 const known = ({ referralCode, gameKey }: Touch) => ({
-  ...(referralCode !== undefined && { referralCode }),
+  ...codeOf({ referralCode }),
   ...(gameKey !== undefined && { gameKey }),
 });
 
@@ -136,14 +146,14 @@ function evolve(state: IdentityState, event: IdentityEvent): IdentityState {
       return {
         claims: state.claims + 1,
         claim: { userId, identityId, type, appId, claimedAt, revision: state.length },
-        touched: new Map([[appId, referralCode !== undefined]]),
+        touched: new Map([[appId, referralCode]]),
         length,
       };
     }
     case 'FirstTouched': {
       const { userId, appId, referralCode } = event.data;
       assert(state.claim?.userId === userId, 'a touch is of the user who has the identity');
-      return { ...state, touched: new Map([...state.touched, [appId, referralCode !== undefined]]), length };
+      return { ...state, touched: new Map([...state.touched, [appId, referralCode]]), length };
     }
     case 'IdentityReleased':
       assert(state.claim?.userId === event.data.userId, 'an identity is released by the user who has it');
@@ -158,5 +168,5 @@ export const identity: StreamType<IdentityCommand, IdentityEvent, IdentityState,
   initialState: { claims: 0, claim: undefined, touched: new Map(), length: 0 },
   decide,
   evolve,
-  sizeOf: ({ touched }) => 500 + 60 * touched.size,
+  sizeOf: ({ touched }) => 500 + 120 * touched.size,
 };
