@@ -37,7 +37,7 @@ export interface Claim {
 }
 
 /** Whose the identity is, with the referral code that the user's first touch of the app brought. */
-export interface TouchedClaim extends Claim {
+interface TouchedClaim extends Claim {
   readonly referralCode?: string;
 }
 
