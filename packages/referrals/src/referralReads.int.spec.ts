@@ -13,7 +13,7 @@ const page = z.object({
 
 describe('Referrals, read', () => {
   const referrals = useReferrals();
-  const { call, codeOf, newUser, chain } = referrals;
+  const { call, codeOf, newUser, newKey, chain } = referrals;
   const show = (userId: string, query = '') => referrals.app.test.get(`/referrals/users/${userId}${query}`);
   const operator = (userId: string, path = '') =>
     referrals.world.client.get(`/portal/app/${referrals.app.appId}/test/referrals/users/${userId}${path}`);
@@ -127,6 +127,3 @@ describe('Referrals, read', () => {
     }
   });
 });
-
-let keys = 0;
-const newKey = () => `key-${++keys}`;
