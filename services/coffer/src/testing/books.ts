@@ -16,8 +16,9 @@ import {
 } from '@coffer/accounts';
 import { type Pool, poolEvents, poolType, stakesOf } from '@coffer/custody/testing';
 import type { Client } from '@coffer/host/testing';
-import { fold, parseStreamName, type StoredEvent } from '@coffer/kernel';
+import { type AccountKey, fold, parseStreamName, type StoredEvent } from '@coffer/kernel';
 import { type KnownSession, type PlaySessionEvent, playSession, playSessionEvents } from '@coffer/ledger';
+import { balanceOf, type Earnings, earnings, parseEarningsStream } from '@coffer/referrals/testing';
 
 export type LogLine = Readonly<Record<string, unknown>>;
 
@@ -51,6 +52,7 @@ export function checkLog(events: readonly LoggedEvent[]): void {
   const accounts = new Map<string, Account>();
   const sessions = new Map<string, KnownSession>();
   const pools = new Map<string, Pool>();
+  const earned = new Map<string, Earnings>();
   for (const [stream, own] of streams) {
     assert.deepEqual(
       own.map(({ revision }) => revision),
@@ -61,8 +63,9 @@ export function checkLog(events: readonly LoggedEvent[]): void {
     if (category === account.category) accounts.set(stream, foldedAccount(stream, own));
     if (category === playSession.category) sessions.set(stream, foldedSession(stream, own));
     if (category === poolType.category) pools.set(stream, fold(poolType, poolType.initialState, own));
+    if (category === earnings.category) earned.set(stream, fold(earnings, earnings.initialState, own));
   }
-  checkPostings(streams, accounts);
+  checkPostings(streams, accounts, earned);
   checkHolds(accounts, sessions);
   checkStakes(accounts, pools);
   checkLateRollbacks(streams, accounts);
@@ -98,11 +101,12 @@ type Totals = Partial<Record<BookAccount, bigint>>;
 function checkPostings(
   streams: ReadonlyMap<string, readonly LoggedEvent[]>,
   accounts: ReadonlyMap<string, Account>,
+  earned: ReadonlyMap<string, Earnings>,
 ): void {
   const booked = new Map<string, Totals>();
   const standing = new Map<string, { available: bigint; held: bigint; adjusted: bigint }>();
   for (const [stream, state] of accounts) {
-    const place = bookOf(stream);
+    const place = bookOf(parseAccountStream(stream), stream);
     const totals = booked.get(place) ?? {};
     booked.set(place, totals);
     const stands = standing.get(place) ?? { available: 0n, held: 0n, adjusted: 0n };
@@ -126,19 +130,34 @@ function checkPostings(
       totals.pools = (totals.pools ?? 0n) - event.data.rake;
     }
   }
+  const owed = new Map<string, bigint>();
+  for (const [stream, state] of earned) {
+    const place = bookOf(parseEarningsStream(stream), stream);
+    const totals = booked.get(place) ?? {};
+    booked.set(place, totals);
+    totals.house = (totals.house ?? 0n) - state.accrued;
+    totals.referrals = (totals.referrals ?? 0n) + state.accrued;
+    owed.set(place, (owed.get(place) ?? 0n) + balanceOf(state));
+  }
   for (const [place, totals] of booked) {
-    const { available = 0n, held = 0n, house = 0n, adjustments = 0n, pools = 0n, ...others } = totals;
+    const { available = 0n, held = 0n, house = 0n, adjustments = 0n, pools = 0n, referrals = 0n } = totals;
+    const { external = 0n } = totals;
+    assert.equal(external, 0n, `nothing of ${place} was moved on a chain`);
+    assert.equal(referrals, owed.get(place) ?? 0n, `what was withdrawn is in the accounts of ${place}`);
     assert.equal(pools, 0n, `every credit of a closed pool is made in ${place}`);
-    assert.deepEqual(others, {}, `no other accounts of the books are used in ${place}`);
-    assert.deepEqual(standing.get(place), { available, held, adjusted: -adjustments }, place);
-    assert.equal(available + held + house, -adjustments, `${place}: all that was put in is somewhere`);
+    const stands = standing.get(place) ?? { available: 0n, held: 0n, adjusted: 0n };
+    assert.deepEqual(stands, { available, held, adjusted: -adjustments }, place);
+    assert.equal(
+      available + held + house + referrals,
+      -adjustments,
+      `${place}: all that was put in is somewhere`,
+    );
   }
 }
 
 /** The books are kept for each app, environment and currency. */
-function bookOf(stream: string): string {
-  const parts = parseAccountStream(stream);
-  if (!parts) throw new Error(`${stream} is not an account.`);
+function bookOf(parts: AccountKey | undefined, stream: string): string {
+  if (!parts) throw new Error(`${stream} is nobody's.`);
   return `${parts.environment}.${parts.appId}.${parts.currencyId}`;
 }
 
