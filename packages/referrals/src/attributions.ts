@@ -1,6 +1,6 @@
 /**
  * Who brought whom. First touch wins, and nobody's chain of referrers leads back to them: what is decided where is told
- * in `domain/referral.ts`. Source: contract, Referrals (attribution); docs/adr, "No circles without a lock".
+ * in `domain/referral.ts`. Source: contract, Referrals (attribution); ADR 0052.
  */
 import assert from 'node:assert/strict';
 import {

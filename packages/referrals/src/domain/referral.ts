@@ -6,7 +6,7 @@
  * - With a code the link is begun first, so that others see it, and attributed or dropped after a look at the chain.
  *   Of the links that would close a circle the one begun last sees all others.
  *
- * Source: contract, Referrals (attribution); docs/adr, "No circles without a lock".
+ * Source: contract, Referrals (attribution); ADR 0052.
  */
 import assert from 'node:assert/strict';
 import {
