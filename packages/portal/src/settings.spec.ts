@@ -33,6 +33,12 @@ describe('a change of a setting', () => {
     ['rentSponsorPerUserPerDay', '5', 'both', 5],
     ['live.rentSponsorPerAppPerDay', 0, 'live', 0],
     ['shareLinkTemplates', { x: 'https://x.example/{code}' }, 'both', { x: 'https://x.example/{code}' }],
+    ...[
+      'http://x.example/?text=from%20a%20friend&code={codeUrl}',
+      'https://{code}.x.example/',
+      'tg://resolve?domain=x&startapp={code}',
+      'com.example.game+beta://join/{code}?again={codeUrl}',
+    ].map((link): (typeof taken)[number] => ['shareLinkTemplates', { x: link }, 'both', { x: link }]),
     ['live.launchDataMaxAgeSeconds', '60', 'live', 60],
     ['launchDataMaxAgeSeconds', 86_400, 'both', 86_400],
     ['siwsStatement', null, 'both', undefined],
@@ -61,6 +67,22 @@ describe('a change of a setting', () => {
     ['launchDataMaxAgeSeconds', 86_401],
     ['siwsStatement', 'two\nlines'],
     ['shareLinkTemplates', { x: 'https://x.example/' }],
+    ['shareLinkTemplates', { x: 'x.example/{code}' }],
+    ['shareLinkTemplates', { x: '//x.example/{code}' }],
+    ['shareLinkTemplates', { x: '{code}://x.example' }],
+    ['shareLinkTemplates', { x: 'https://' }],
+    ['shareLinkTemplates', { x: 'https://{code}:x' }],
+    ['shareLinkTemplates', { x: 'https:x.example/{code}' }],
+    ['shareLinkTemplates', { x: ' https://x.example/{code}' }],
+    ['shareLinkTemplates', { x: 'https://x.example/{code}\n' }],
+    ['shareLinkTemplates', { x: 'javascript:alert("{code}")' }],
+    ['shareLinkTemplates', { x: 'javascript://x.example/%0Aalert("{code}")' }],
+    ['shareLinkTemplates', { x: 'JavaScript://x.example/%0Aalert("{codeUrl}")' }],
+    ['shareLinkTemplates', { x: 'java\tscript://x.example/{code}' }],
+    ['shareLinkTemplates', { x: 'data://text/html,{code}' }],
+    ['shareLinkTemplates', { x: 'file:///etc/{code}' }],
+    ['shareLinkTemplates', { x: `https://x.example/{code}/${'a'.repeat(500)}` }],
+    ['shareLinkTemplates', { 'X!': 'https://x.example/{code}' }],
   ];
   for (const [name, value] of refused) {
     it(`refuses ${name}=${JSON.stringify(value)} and says why`, () => {
@@ -100,6 +122,14 @@ describe('the values that hold', () => {
     expect(values.live.withdrawStepUpSeconds).to.equal(300);
     expect(values.live.custodyLockTimeoutSeconds).to.equal(900);
     expect(values.live.botToken).to.equal(undefined);
+  });
+
+  it('are read as they were stored, also where a rule for new ones has come since', () => {
+    const links = { x: 'x.example/{code}' };
+    const { shareLinkTemplates } = valuesIn('test', (_, key) =>
+      key === 'shareLinkTemplates' ? links : undefined,
+    );
+    expect(shareLinkTemplates).to.deep.equal(links);
   });
 
   it('hold amounts as bigints', () => {

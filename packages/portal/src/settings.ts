@@ -5,10 +5,13 @@
 import { amount, type Environment, isBase58Address } from '@coffer/kernel';
 import { z } from 'zod';
 import { reject } from './errors.ts';
+import { shareLinkTemplate } from './shareLinkTemplate.ts';
 
 interface SettingDefinition<Value> {
   /** From the stored JSON to the value. */
   readonly schema: z.ZodType<Value, unknown>;
+  /** What a new value must be, if that is more than what a stored one is. */
+  readonly changeSchema?: z.ZodType<Value, unknown>;
   /** From the text of a command line to the JSON. */
   readonly fromText: (text: string) => unknown;
   readonly default: Value;
@@ -89,14 +92,12 @@ export const settings = {
     fromText: asJson,
     default: 3_600,
   }),
-  /** By platform; `{code}` stands for the player's referral code. */
+  /** By platform. */
   shareLinkTemplates: setting({
-    schema: z.record(
+    schema: z.record(z.string(), z.string()),
+    changeSchema: z.record(
       z.string().regex(/^[a-z][a-z0-9_-]{0,31}$/, 'must be a platform name in lower case'),
-      z
-        .string()
-        .max(500)
-        .refine((text) => text.includes('{code}'), 'must contain {code}'),
+      shareLinkTemplate,
     ),
     fromText: asJson,
     default: {},
@@ -150,7 +151,8 @@ export function parseSettingChange(name: string, value: unknown): SettingChange 
   const place = match?.[1] === 'test' || match?.[1] === 'live' ? match[1] : 'both';
   if (value === null) return { key, place, json: undefined };
 
-  const { schema, fromText } = settings[key];
+  const { fromText, ...definition } = settings[key];
+  const schema = 'changeSchema' in definition ? definition.changeSchema : definition.schema;
   const json = typeof value === 'string' ? fromText(value) : value;
   const parsed = schema.safeParse(json);
   if (!parsed.success) {
