@@ -28,7 +28,7 @@ export async function readLog({
   readonly onPageTaken: () => void;
 }): Promise<void> {
   const messages = store
-    .subscribeToAll({ after, signal, pageSize, minPageIntervalMs })
+    .subscribeToAll({ after, signal, pageSize, minPageIntervalMs, takesRecent: true })
     [Symbol.asyncIterator]();
   let upcoming = messages.next();
   try {

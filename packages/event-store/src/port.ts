@@ -104,6 +104,11 @@ export interface SubscribeOptions {
    * by the page. Default 0: as soon as there is something.
    */
   readonly minPageIntervalMs?: number;
+  /**
+   * Events that another reader of this process has read a moment ago may be given again. For readers that follow the log;
+   * one that verifies it must see what is stored. Default false.
+   */
+  readonly takesRecent?: boolean;
 }
 
 export type SubscriptionMessage =

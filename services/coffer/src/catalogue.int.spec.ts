@@ -42,6 +42,10 @@ const FOR_PAGES = [
   'GET /wallets/x/withdrawals/x',
   'GET /wallets/x/export/preflight',
   'POST /wallets/x/export',
+  'GET /referrals/me',
+  'POST /referrals/attribute-self',
+  'GET /referrals/share-links',
+  'GET /referrals/me/history',
 ];
 /** As set by `allowSignIn`. */
 const OURS = 'https://game.example';

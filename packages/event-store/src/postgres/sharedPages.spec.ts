@@ -1,19 +1,25 @@
 import { expect } from 'chai';
 import type { LogPlace, Position, RecordedEvent } from '../port.ts';
-import { sharePages } from './sharedPages.ts';
+import { type SharedPageFrom, sharePages } from './sharedPages.ts';
 
 const place = (position: string): LogPlace => ({ position: position as Position, eventId: `id-${position}` });
 
+const follower =
+  (shared: SharedPageFrom) => (from: LogPlace | undefined, pageSize: number, wakeupsSeen: number) =>
+    shared({ from, pageSize, wakeupsSeen, takesRecent: true });
+
 describe('pages of the log', () => {
   let asked: { from: LogPlace | undefined; answer: (events: readonly RecordedEvent[]) => void }[];
-  let pageFrom: ReturnType<typeof sharePages>;
+  let shared: SharedPageFrom;
+  let pageFrom: ReturnType<typeof follower>;
   beforeEach(() => {
     asked = [];
-    pageFrom = sharePages((from) => {
+    shared = sharePages((from) => {
       const { promise, resolve } = Promise.withResolvers<readonly RecordedEvent[]>();
       asked.push({ from, answer: resolve });
       return promise;
     });
+    pageFrom = follower(shared);
   });
 
   it('are read once for all readers at the same event with the same wake-ups seen', async () => {
@@ -72,6 +78,13 @@ describe('pages of the log', () => {
       expect(asked).to.have.length(1);
     });
 
+    it('are read again for a reader that must see what is stored', async () => {
+      const page = shared({ from: place('3'), pageSize: 4, wakeupsSeen: 1, takesRecent: false });
+      asked[1]?.answer(events(3, 4));
+      expect(asked[1]?.from).to.deep.equal(place('3'));
+      expect(await positions(page)).to.deep.equal([3, 4]);
+    });
+
     it('are read on from their end for a reader that gets beyond it, once for all', async () => {
       const pages = [positions(pageFrom(place('6'), 4, 2)), positions(pageFrom(place('8'), 4, 2))];
       expect(asked.slice(1).map(({ from }) => from)).to.deep.equal([place('9')]);
@@ -93,10 +106,12 @@ describe('pages of the log', () => {
   });
 
   it('fail for all who wait for them, and are then read again', async () => {
-    const failing = sharePages(() => {
-      asked.push({ from: undefined, answer() {} });
-      return Promise.reject(new Error('away'));
-    });
+    const failing = follower(
+      sharePages(() => {
+        asked.push({ from: undefined, answer() {} });
+        return Promise.reject(new Error('away'));
+      }),
+    );
     const outcomes = await Promise.allSettled([failing(undefined, 1, 0), failing(undefined, 1, 0)]);
     expect(outcomes.map(({ status }) => status)).to.deep.equal(['rejected', 'rejected']);
     await failing(undefined, 1, 0).catch(() => undefined);

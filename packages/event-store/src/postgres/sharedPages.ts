@@ -1,7 +1,7 @@
 /**
  * Several consumers follow the log in one process, and those that keep up are near the same event. A wake-up makes them
- * request the same page at the same moment; and the last events read are kept for a while, so that whoever is a little
- * behind is given them again, and reads only what nobody has read yet.
+ * request the same page at the same moment; and the last events read are kept for a while, so that whoever
+ * follows a little behind is given them again, and reads only what nobody has read yet.
  */
 import type { LogPlace, RecordedEvent } from '../port.ts';
 import { createRecentEvents } from './recentEvents.ts';
@@ -10,15 +10,23 @@ type Page = Promise<readonly RecordedEvent[]>;
 /** The given place comes first, if it still exists, then at most so many events after it. */
 export type PageFrom = (from: LogPlace | undefined, pageSize: number) => Page;
 
-/** Shares a page in flight among readers that have seen the same number of wake-ups, so that none is missed. */
-export type SharedPageFrom = (from: LogPlace | undefined, pageSize: number, wakeupsSeen: number) => Page;
+interface PageRequest {
+  readonly from: LogPlace | undefined;
+  readonly pageSize: number;
+  /** A page in flight is shared among readers that have seen the same number, so that no wake-up is missed. */
+  readonly wakeupsSeen: number;
+  /** Whether events that were read a moment ago will do. */
+  readonly takesRecent: boolean;
+}
+
+export type SharedPageFrom = (request: PageRequest) => Page;
 
 export function sharePages(pageFrom: PageFrom): SharedPageFrom {
   const onTheirWay = new Map<string, Page>();
   const recent = createRecentEvents();
 
-  return async (from, pageSize, wakeupsSeen) => {
-    const known = from && recent.from(from);
+  return async ({ from, pageSize, wakeupsSeen, takesRecent }) => {
+    const known = from && takesRecent ? recent.from(from) : undefined;
     const last = known?.at(-1);
     if (!from || !known || !last) return read(from, pageSize, wakeupsSeen);
     if (known.length > pageSize) return known.slice(0, pageSize + 1);

@@ -16,7 +16,14 @@ const RETRY_DELAYS_MS = [50, 100, 250, 500, 1_000, 2_000];
 export async function* subscription(
   pageFrom: SharedPageFrom,
   wakeups: Wakeups,
-  { after, signal, pageSize = PAGE_SIZE, readAhead = true, minPageIntervalMs = 0 }: SubscribeOptions,
+  {
+    after,
+    signal,
+    pageSize = PAGE_SIZE,
+    readAhead = true,
+    minPageIntervalMs = 0,
+    takesRecent = false,
+  }: SubscribeOptions,
 ): AsyncIterable<SubscriptionMessage> {
   let place = after;
   let isLive = false;
@@ -62,7 +69,7 @@ export async function* subscription(
   ): Promise<readonly RecordedEvent[]> {
     for (let attempt = 0; ; attempt++) {
       try {
-        return eventsAfter(from, await pageFrom(from, pageSize, wakeupsSeen));
+        return eventsAfter(from, await pageFrom({ from, pageSize, wakeupsSeen, takesRecent }));
       } catch (error) {
         if (!(error instanceof StoreUnreachableError)) throw error;
         const waitMs = RETRY_DELAYS_MS[Math.min(attempt, RETRY_DELAYS_MS.length - 1)];

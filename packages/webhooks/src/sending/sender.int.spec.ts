@@ -250,7 +250,10 @@ describe('the delivery of webhooks', () => {
     const sender = world.startSender({ beforeTargets: () => deleteFirst() });
     await world.emit(1, id, healthy.id);
     await until(() => receiver.received.length + healthy.receiver.received.length === 2);
-    deleteFirst = () => world.change((change) => world.subscriptions.remove(change, 'app_1', id));
+    deleteFirst = async () => {
+      deleteFirst = async () => {};
+      await world.change((change) => world.subscriptions.remove(change, 'app_1', id));
+    };
     await world.emit(1, id, healthy.id);
     await until(() => healthy.receiver.received.length === 2);
     await sender.stop();
