@@ -23,7 +23,7 @@ describe('infra/', () => {
     expect(findingsOf(files, code)).to.deep.equal([]);
   });
 
-  it('has a cluster of three nodes, PostgreSQL and a container for each role', () => {
+  it('has clusters of three nodes for the log and for Kafka, PostgreSQL, and a container for each role', () => {
     const { services } = parseCompose(files['compose.yaml'], EXAMPLE_VALUES);
     expect(Object.keys(services)).to.have.members([
       'certificates',
@@ -32,6 +32,9 @@ describe('infra/', () => {
       'eventstore3',
       'postgres',
       'log-user',
+      'kafka1',
+      'kafka2',
+      'kafka3',
       ...code.roles,
     ]);
   });
@@ -173,6 +176,28 @@ describe('infra/', () => {
     ['the health check of eventstore1 asks elsewhere', 'localhost:2113/', 'localhost:2114/'],
     ['api listens on 8081; published is 8080, 8080', "PORT: '8080'", "PORT: '8081'"],
     ['the health check of api does not ask /readyz', '8080/readyz', '8080/ready'],
+    ['kafka1 sets KAFKA_MIN_ISR, ', 'KAFKA_MIN_INSYNC_REPLICAS:', 'KAFKA_MIN_ISR:'],
+    [
+      'kafka2 does not keep each message on two',
+      "KAFKA_MIN_INSYNC_REPLICAS: '2'",
+      "KAFKA_MIN_INSYNC_REPLICAS: '1'",
+    ],
+    ['two nodes of Kafka have the same id', "KAFKA_NODE_ID: '2'", "KAFKA_NODE_ID: '1'"],
+    ['kafka1 votes with 1@kafka1:9093,2@kafka2:9093, not', ',3@kafka3:9093', ''],
+    [
+      'kafka3 tells others that it is at CLIENTS://kafka2:9092',
+      'CLIENTS://kafka3:9092',
+      'CLIENTS://kafka2:9092',
+    ],
+    ['kafka2 has no volume for its data', '- kafka2:/var/lib/kafka/data', '- kafka2:/var/lib/kafka'],
+    ['kafka-relay looks for Kafka at kafka1:9092,kafka2:9092, not', 'kafka2:9092,kafka3:9092', 'kafka2:9092'],
+    ['kafka1 does not know the user of kafka-relay', 'user_coffer=', 'user_relay='],
+    ['kafka-relay does not reach kafka1', '[log, database, kafka]', '[log, database]'],
+    [
+      'kafka1 is not started together with kafka-relay',
+      '    profiles: [kafka]\n    command',
+      '    profiles: [relay]\n    command',
+    ],
     ['api listens on no address that others can reach', 'HOST: 0.0.0.0', 'HOST: 127.0.0.1'],
     ['api is open to other machines', 'host_ip: 127.0.0.1', 'host_ip: 0.0.0.0'],
   ];

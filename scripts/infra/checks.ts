@@ -4,6 +4,7 @@
 import { posix } from 'node:path';
 import { type ComposeFile, type ComposeService, interpolationsOf, parseCompose } from './composeFile.ts';
 import type { CodeFacts, InstallationFiles } from './installation.ts';
+import { isKafkaNode, kafkaFindings } from './kafkaChecks.ts';
 import { SERVER_SETTINGS } from './serverSettings.ts';
 
 /** Everything that is wrong, one sentence each. Throws if the compose file cannot be read at all. */
@@ -32,6 +33,7 @@ export function findingsOf(files: InstallationFiles, code: CodeFacts): readonly 
     ...certificates(parts),
     ...addresses(parts),
     ...logUser(parts),
+    ...kafkaFindings(compose),
   ];
 }
 
@@ -53,6 +55,9 @@ export const EXAMPLE_VALUES: Readonly<Record<string, string>> = {
   EVENTSTORE_ADMIN_PASSWORD: '1c'.repeat(32),
   EVENTSTORE_OPS_PASSWORD: '2d'.repeat(32),
   EVENTSTORE_PASSWORD: '5f'.repeat(32),
+  KAFKA_NODE_PASSWORD: '6a'.repeat(32),
+  KAFKA_PASSWORD: '7b'.repeat(32),
+  KAFKA_READER_PASSWORD: '8c'.repeat(32),
   COFFER_SECRETS_KEY: Buffer.alloc(32, 3).toString('base64'),
   COFFER_IDENTITY_KEY: Buffer.alloc(32, 4).toString('base64'),
   COFFER_MASTER_KEYS: `test:1:${Buffer.alloc(32, 5).toString('base64')},live:1:${Buffer.alloc(32, 6).toString('base64')}`,
@@ -116,7 +121,9 @@ function* variables({ compose, code, nodes, roles, setUps }: Parts): Iterable<st
     for (const setting of without(Object.keys(environment), SERVER_SETTINGS))
       yield `${name} sets ${setting}, which is not known to be a setting of the server`;
   }
-  for (const [name, { environment }] of Object.entries(compose.services)) {
+  for (const [name, service] of Object.entries(compose.services)) {
+    const { environment } = service;
+    if (isKafkaNode(service)) continue;
     const isOurs = [...nodes, ...roles, ...setUps].some(([known]) => known === name);
     const others = without(Object.keys(environment), ['POSTGRES_USER', 'POSTGRES_DB', 'POSTGRES_PASSWORD']);
     if (!isOurs) for (const variable of others) yield `${name} sets ${variable}, which nobody reads`;

@@ -6,6 +6,8 @@ const environment = z.record(z.string().regex(/^[A-Z][A-Z0-9_]*$/), z.string());
 
 const service = z.strictObject({
   image: z.string(),
+  /** Started only on request. */
+  profiles: z.array(z.string()).optional(),
   build: z.strictObject({ context: z.string(), dockerfile: z.string() }).optional(),
   command: z.array(z.string()).optional(),
   entrypoint: z.array(z.string()).optional(),
