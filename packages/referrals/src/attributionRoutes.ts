@@ -44,6 +44,7 @@ export function attributionEndpoints(routes: AttributionRoutes): readonly Endpoi
       description:
         'A user has one code for ever. Codes are unique in the app and environment, without regard to case.',
       body: resource.codeRequest,
+      links: { 'POST /referrals/attribute': { code: '$response.body#/code' } },
       success: { status: 200, schema: resource.codeAnswer },
       errors: ['users/not_found', 'referrals/code_already_issued', 'referrals/code_taken'],
       handle: async ({ caller, body: { userId, code }, context }) => {
@@ -59,6 +60,10 @@ export function attributionEndpoints(routes: AttributionRoutes): readonly Endpoi
       description:
         'The first referrer is final. A code that cannot count is answered with a reason, not an error.',
       body: resource.attributeRequest,
+      links: {
+        'POST /referrals/chain': { userId: '$request.body#/userId' },
+        'POST /referrals/distribute': { userId: '$request.body#/userId' },
+      },
       success: { status: 200, schema: resource.attribution },
       errors: ['users/not_found'],
       handle: async ({ caller, body: { userId, code }, context }) => {

@@ -6,6 +6,7 @@ import type { Subjects } from './subjects.ts';
 import type { Withdrawals } from './withdrawals.ts';
 
 const SUBJECT_ERRORS = ['users/not_found', 'referrals/unknown_currency'];
+const EARNINGS_TOLD = { userId: '$response.body#/userId', currency: '$response.body#/currency' };
 
 export interface CommissionRoutes {
   readonly commissions: Commissions;
@@ -28,7 +29,9 @@ export function commissionEndpoints({
       body: resource.payoutRequest,
       idempotencyHeader: { insteadOf: 'idemKey' },
       links: {
-        'POST /referrals/balance': { userId: '$response.body#/userId', currency: '$response.body#/currency' },
+        'POST /referrals/balance': EARNINGS_TOLD,
+        'POST /referrals/withdraw': EARNINGS_TOLD,
+        'POST /referrals/history': EARNINGS_TOLD,
       },
       success: { status: 201, schema: resource.booked },
       errors: [...SUBJECT_ERRORS, 'referrals/idempotency_conflict'],
@@ -98,12 +101,7 @@ export function commissionEndpoints({
       description: 'All there is if no amount is given.',
       body: resource.withdrawRequest,
       idempotencyHeader: { insteadOf: 'idemKey' },
-      links: {
-        'POST /referrals/balance': {
-          userId: '$response.body#/userId',
-          currency: '$response.body#/currency',
-        },
-      },
+      links: { 'POST /referrals/balance': EARNINGS_TOLD, 'POST /referrals/history': EARNINGS_TOLD },
       success: { status: 200, schema: resource.booked },
       errors: [
         ...SUBJECT_ERRORS,
