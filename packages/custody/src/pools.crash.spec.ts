@@ -3,18 +3,11 @@
  * process alone, finishes what was begun, exactly once. Source: contract, Custody; ADR 0006.
  */
 import { type RecordedEvent, StoreAbsentError } from '@coffer/event-store';
+import { Died, type Life, mortalStore } from '@coffer/event-store/testing';
 import { failureOf } from '@coffer/testing';
 import { expect } from 'chai';
 import { manyAtATime } from './credits.ts';
-import {
-  CHIP,
-  createPoolWorld,
-  Died,
-  type Life,
-  mortalStore,
-  type PoolWorld,
-  TIMEOUT_SECONDS,
-} from './testing/poolNodes.ts';
+import { CHIP, createPoolWorld, type PoolWorld, TIMEOUT_SECONDS } from './testing/poolNodes.ts';
 
 const POOL = 'round-1';
 type Node = ReturnType<PoolWorld['startNode']>;

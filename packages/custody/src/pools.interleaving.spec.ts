@@ -6,6 +6,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { OutcomeUnknownError, StoreUnreachableError } from '@coffer/event-store';
 import { createMemoryEventStore, createMemoryLog } from '@coffer/event-store/memory';
+import { Died } from '@coffer/event-store/testing';
 import { Rejection } from '@coffer/kernel';
 import { type Random, randomFrom } from '@coffer/testing';
 import { expect } from 'chai';
@@ -13,7 +14,7 @@ import fc from 'fast-check';
 import { confirmedBody, lockedBody, refundedBody, settledBody } from './domain/pool.answers.ts';
 import { pool, poolStream } from './domain/pool.ts';
 import { stakeAt } from './domain/stakes.ts';
-import { CHIP, createPoolWorld, Died, type PoolWorld, SOL, TIMEOUT_SECONDS } from './testing/poolNodes.ts';
+import { CHIP, createPoolWorld, type PoolWorld, SOL, TIMEOUT_SECONDS } from './testing/poolNodes.ts';
 
 const RUNS = 300;
 const FUNDS = 60n;

@@ -6,6 +6,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { OutcomeUnknownError, StoreUnreachableError } from '@coffer/event-store';
 import { createMemoryEventStore, createMemoryLog } from '@coffer/event-store/memory';
+import { Died } from '@coffer/event-store/testing';
 import { Rejection } from '@coffer/kernel';
 import { type MoveEvent, moveEvents, treasuryMoveBody } from '@coffer/moves';
 import { type Random, randomFrom } from '@coffer/testing';
@@ -13,7 +14,7 @@ import { walletStreamName } from '@coffer/wallets';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Kind } from './testing/treasuryCaller.ts';
-import { createTreasuryWorld, Died, type TreasuryWorld } from './testing/treasuryNodes.ts';
+import { createTreasuryWorld, type TreasuryWorld } from './testing/treasuryNodes.ts';
 
 const RUNS = 100;
 const FUNDS = 100_000_000n;

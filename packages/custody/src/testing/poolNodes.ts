@@ -6,6 +6,7 @@ import { accountEvents, createAccounts, createHoldActs, postingsOf, settlesDue }
 import type { Reaction } from '@coffer/consumers';
 import { createCommandHandler, type EventStore, type RecordedEvent } from '@coffer/event-store';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
+import { Died } from '@coffer/event-store/testing';
 import { type AccountKey, type Environment, type FailPoint, type FailPointName, newId } from '@coffer/kernel';
 import { patiently } from '@coffer/testing';
 import { createUsers } from '@coffer/users';
@@ -23,17 +24,6 @@ export const CHIP = 2;
 export const SOL = 1;
 export const TIMEOUT_SECONDS = 900;
 const FIRST_TIME = Date.UTC(2026, 0, 31, 12);
-
-/** A process that died. */
-export class Died extends Error {
-  override readonly name = 'Died';
-}
-
-/** How many appends a node still makes, and whether it makes the last of them before it dies. */
-export interface Life {
-  readonly appends: number;
-  readonly dies: 'before' | 'after';
-}
 
 export type PoolWorld = Awaited<ReturnType<typeof createPoolWorld>>;
 
@@ -138,34 +128,6 @@ export async function createPoolWorld({
   function metadata() {
     return { metadata: { correlationId: 'req-1', actor: 'operator', occurredAt: clock().toISOString() } };
   }
-}
-
-/** A store whose process dies at one of its appends. */
-export function mortalStore(store: EventStore, { appends, dies }: Life): EventStore {
-  let left = appends;
-  let isDead = false;
-  const alive = () => {
-    if (isDead) throw new Died('the process is dead');
-  };
-  return {
-    ...store,
-    async append(request) {
-      alive();
-      left -= 1;
-      if (left > 0) return store.append(request);
-      isDead = true;
-      if (dies === 'after') await store.append(request);
-      throw new Died(request.stream);
-    },
-    async heads(streams) {
-      alive();
-      return store.heads(streams);
-    },
-    async readTails(tails, limit) {
-      alive();
-      return store.readTails(tails, limit);
-    },
-  };
 }
 
 /**

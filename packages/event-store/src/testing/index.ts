@@ -2,3 +2,4 @@
 export { type AppendRule, appendRules } from './appendRules.ts';
 export { openBareClient } from './bareClient.ts';
 export { newEvents, streamName } from './events.ts';
+export { Died, type Life, mortalStore } from './mortalStore.ts';

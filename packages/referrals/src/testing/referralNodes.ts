@@ -1,6 +1,6 @@
 /**
- * Two nodes on one log in memory, with real users, accounts and referrals, for specs: what a dead request left is owed
- * until a node does what the reactions do.
+ * Two nodes and more on one log in memory, with real users, accounts and referrals, for specs: what a dead request left is
+ * owed until a node does what the reactions do.
  */
 import {
   accountEvents,
@@ -12,6 +12,7 @@ import {
 import type { Reaction } from '@coffer/consumers';
 import { createCommandHandler, type EventStore, type RecordedEvent } from '@coffer/event-store';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
+import { Died } from '@coffer/event-store/testing';
 import { type Environment, type FailPoint, newId } from '@coffer/kernel';
 import { patiently } from '@coffer/testing';
 import { createUsers } from '@coffer/users';
@@ -38,12 +39,7 @@ import { createWithdrawals } from '../withdrawals.ts';
 
 export const CHIP = 2;
 
-/** A request that died. */
-export class Died extends Error {
-  override readonly name = 'Died';
-}
-
-export type ReferralNode = ReturnType<typeof createReferralWorld>['nodes'][number];
+export type ReferralNode = ReturnType<ReturnType<typeof createReferralWorld>['startNode']>;
 
 export function createReferralWorld({
   store = createMemoryEventStore(),
@@ -62,7 +58,9 @@ export function createReferralWorld({
     (await Array.fromAsync(store.readAll({}))).flat();
   return {
     place,
+    store,
     nodes,
+    startNode,
     context,
     events,
     async newUser(): Promise<string> {
@@ -93,15 +91,15 @@ export function createReferralWorld({
     requireWhole: async () => requireWhole(await events()),
   };
 
-  function startNode() {
-    const handler = createCommandHandler({ store });
-    const accounts = createAccounts({ handler, store });
-    const users = createUsers({ handler, store, clock });
+  function startNode(own: EventStore = store) {
+    const handler = createCommandHandler({ store: own });
+    const accounts = createAccounts({ handler, store: own });
+    const users = createUsers({ handler, store: own, clock });
     const failPoint: FailPoint = (name) => {
       if (mayDie()) throw new Died(name);
     };
     const makeCode = () => `made-${++made}`;
-    const codes = createCodes({ handler, store, clock, failPoint, makeCode });
+    const codes = createCodes({ handler, store: own, clock, failPoint, makeCode });
     const attributions = createAttributions({
       handler,
       clock,
@@ -110,8 +108,16 @@ export function createReferralWorld({
     });
     const chains = createChains({ handler, users, clock });
     const { chainOf } = chains;
-    const commissions = createCommissions({ handler, store, clock, failPoint, users, chainOf });
-    const withdrawals = createWithdrawals({ handler, store, clock, failPoint, accounts, users, commissions });
+    const commissions = createCommissions({ handler, store: own, clock, failPoint, users, chainOf });
+    const withdrawals = createWithdrawals({
+      handler,
+      store: own,
+      clock,
+      failPoint,
+      accounts,
+      users,
+      commissions,
+    });
     const reactions: readonly Reaction[] = [
       issuesCodes(codes),
       finishesAttributions(attributions),

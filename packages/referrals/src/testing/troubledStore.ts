@@ -2,9 +2,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type EventStore, OutcomeUnknownError, StoreUnreachableError } from '@coffer/event-store';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
+import { Died } from '@coffer/event-store/testing';
 import { Rejection } from '@coffer/kernel';
 import type { Random } from '@coffer/testing';
-import { Died } from './referralNodes.ts';
 
 export function createTroubledStore(random: Random) {
   let isCalm = true;

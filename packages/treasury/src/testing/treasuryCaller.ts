@@ -1,7 +1,8 @@
+import { Died } from '@coffer/event-store/testing';
 import { treasuryMoveBody } from '@coffer/moves';
 import { expect } from 'chai';
 import type { TransferRequest } from '../schemas.ts';
-import { Died, SOL, type TreasuryWorld } from './treasuryNodes.ts';
+import { SOL, type TreasuryWorld } from './treasuryNodes.ts';
 
 export const AMOUNT = 2_000_000_000n;
 

@@ -8,6 +8,7 @@ import { createAccounts, createHoldActs, settlesDue } from '@coffer/accounts';
 import type { Reaction } from '@coffer/consumers';
 import { createCommandHandler, type EventStore, type RecordedEvent } from '@coffer/event-store';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
+import { Died } from '@coffer/event-store/testing';
 import {
   type AccountKey,
   type Environment,
@@ -41,11 +42,6 @@ export const POINTS: TreasuryCurrency = { id: 3, decimals: 0, mint: { test: null
 export const RENT_MINIMUM = 890_880n;
 export const TREASURY = testWallet('treasury').address;
 const FIRST_TIME = Date.UTC(2026, 0, 31, 12);
-
-/** A process that died at a fail point. */
-export class Died extends Error {
-  override readonly name = 'Died';
-}
 
 export type TreasuryWorld = Awaited<ReturnType<typeof createTreasuryWorld>>;
 
