@@ -45,6 +45,7 @@ export const auditContext = defineContext({
               ...CHAIN_CONSUMER,
               work: projecting([chainProjection()]),
               minPageIntervalMs: CHAIN_PAGE_INTERVAL_MS,
+              takesRecent: false,
             });
             return { consumers: [consumer], stop: consumer.stop };
           },

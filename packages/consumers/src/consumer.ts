@@ -35,6 +35,8 @@ export interface ConsumerOptions extends ConsumerKey {
   readonly pageSize?: number;
   /** Once live, the least time between pages. Default 100 ms: a page costs a transaction, however small it is. */
   readonly minPageIntervalMs?: number;
+  /** Whether events that another consumer has just read will do. Default true; not for evidence of what is stored. */
+  readonly takesRecent?: boolean;
   /** How long the lease outlives its last renewal. Default 10,000 ms. */
   readonly leaseMs?: number;
   /** How often a standby runner tries to take the lease. Default 1,000 ms. */
@@ -60,7 +62,7 @@ const HEAD_POLL_MS = 1_000;
 export function startConsumer(options: ConsumerOptions): Consumer {
   const { name, schema, pool, store } = options;
   const { pageSize = PAGE_SIZE, minPageIntervalMs = 100, leaseMs = 10_000, standbyPollMs = 1_000 } = options;
-  const { firstRetryMs = 200, isSkipped = nothingIsSkipped } = options;
+  const { firstRetryMs = 200, isSkipped = nothingIsSkipped, takesRecent = true } = options;
   const key: ConsumerKey = { schema, name };
   const owner = `${hostname()}:${process.pid}:${randomUUID()}`;
   const progress = createProgress(name, store);
@@ -134,6 +136,7 @@ export function startConsumer(options: ConsumerOptions): Consumer {
           progress,
           pageSize,
           minPageIntervalMs,
+          takesRecent,
           signal,
           endSession: () => session.abort(),
           onPageTaken: () => {

@@ -12,6 +12,7 @@ export async function readLog({
   progress,
   pageSize,
   minPageIntervalMs,
+  takesRecent,
   signal,
   endSession,
   onPageTaken,
@@ -22,13 +23,14 @@ export async function readLog({
   readonly progress: Progress;
   readonly pageSize: number;
   readonly minPageIntervalMs: number;
+  readonly takesRecent: boolean;
   readonly signal: AbortSignal;
   /** Aborts `signal`. */
   readonly endSession: () => void;
   readonly onPageTaken: () => void;
 }): Promise<void> {
   const messages = store
-    .subscribeToAll({ after, signal, pageSize, minPageIntervalMs, takesRecent: true })
+    .subscribeToAll({ after, signal, pageSize, minPageIntervalMs, takesRecent })
     [Symbol.asyncIterator]();
   let upcoming = messages.next();
   try {

@@ -4,6 +4,7 @@ import { accountsErrors } from '@coffer/accounts';
 import { custodyErrors } from '@coffer/custody/testing';
 import type { StreamEvent } from '@coffer/event-store';
 import type { Environment, ErrorCatalog } from '@coffer/kernel';
+import { referralsErrors } from '@coffer/referrals/testing';
 import { usersErrors } from '@coffer/users';
 import { ledgerErrors } from '../errors.ts';
 import type { Answer, Operation } from './operations.ts';
@@ -74,15 +75,18 @@ const catalogue: ErrorCatalog = {
   ...accountsErrors,
   ...custodyErrors,
   ...ledgerErrors,
+  ...referralsErrors,
   ...usersErrors,
 };
 
+const CREATES: ReadonlySet<Operation['op']> = new Set(['open', 'lock', 'payout']);
+
 /** The answer as it is on the wire. */
-export function receivedOf(answer: Answer): Received {
+export function receivedOf(answer: Answer, op: Operation['op']): Received {
   if (answer.accepted) {
     const { body, replayed } = answer;
     return {
-      status: 'openedAt' in body || 'confirmBy' in body ? 201 : 200,
+      status: CREATES.has(op) ? 201 : 200,
       text: JSON.stringify(body),
       replayed,
     };

@@ -191,11 +191,8 @@ export function createDeciderWorld(source: StateSource): DeciderWorld {
       }
       case 'settle':
         return settle(operation);
-      case 'lock':
-      case 'confirm':
-      case 'settlePool':
-      case 'refundPool':
-        throw new Error('not taught: pools are played with the whole service');
+      default:
+        throw new Error(`not taught: ${operation.op} is played with the whole service`);
     }
   }
 
@@ -223,12 +220,12 @@ export function createDeciderWorld(source: StateSource): DeciderWorld {
         place: PLACE,
         call: { kind: 'single', operation },
         sentAt: ticks,
-        received: { ...receivedOf(result), at: ticks + 1 },
+        received: { ...receivedOf(result, operation.op), at: ticks + 1 },
       });
       return result;
     },
     books(currency) {
-      const books = { available: 0n, held: 0n, pools: 0n, house: 0n, adjustments: 0n };
+      const books = { available: 0n, held: 0n, pools: 0n, referrals: 0n, house: 0n, adjustments: 0n };
       for (const [stream, events] of accounts.events) {
         if (!isIn(currency)(stream)) continue;
         for (const stored of events) {

@@ -11,6 +11,7 @@ import { accountEvents, parseAccountStream, postingsOf } from '@coffer/accounts'
 import { poolEvents } from '@coffer/custody/testing';
 import type { StreamEvent } from '@coffer/event-store';
 import { decodeMetadata, idFromParts, messageOf, parseStreamName } from '@coffer/kernel';
+import { earningsEvents } from '@coffer/referrals/testing';
 import { z } from 'zod';
 import {
   type Asked,
@@ -49,7 +50,7 @@ interface Claim {
   readonly parts: readonly { readonly asked: Operation; readonly given: Given }[];
   /** Numbers of the parts for which the next event must be theirs, one for each way to explain the whole. */
   waiting: readonly number[];
-  /** An open first looks up its session, and a lock its pool, and then the funds; this is the state in between. */
+  /** An open first looks up its session, a lock its pool, a withdrawal its key, and then the funds: what it saw first. */
   sawNoSession: boolean;
   /** Explained, except for the money that must have reached the player before the answer. */
   isMatched: boolean;
@@ -136,6 +137,7 @@ export function explain(run: Run): Explained {
       available: after.available - before.available,
       held: after.held - before.held,
       pools: after.pools - before.pools,
+      referrals: after.referrals - before.referrals,
       house: after.house - before.house,
       adjustments: after.adjustments - before.adjustments,
     };
@@ -154,7 +156,7 @@ export function explain(run: Run): Explained {
           isItsOwn &&
           place === attempt.place &&
           isSame(part.asked, operation) &&
-          agrees(answer, { ...part.given, replayed: undefined }) &&
+          agrees(answer, part.asked.op, { ...part.given, replayed: undefined }) &&
           part.given.replayed !== true
         );
       });
@@ -214,7 +216,7 @@ export function explain(run: Run): Explained {
       if (acts) {
         if (!claim.waiting.includes(number)) claim.waiting = [...claim.waiting, number];
         if (!explainsSecondLook(claim, asked, given)) return;
-      } else if (!agrees(answer, given) && !explainsSecondLook(claim, asked, given)) return;
+      } else if (!agrees(answer, asked.op, given) && !explainsSecondLook(claim, asked, given)) return;
     }
     claim.isMatched = true;
   }
@@ -226,14 +228,21 @@ export function explain(run: Run): Explained {
       claim.sawNoSession ||= look.accepted ? !look.replayed : look.code === 'custody/insufficient_funds';
       if (!claim.sawNoSession) return false;
       const { answer, acts } = model.ask({ ...asked, op: 'holdStake' });
-      return !acts && !answer.accepted && agrees(answer, given);
+      return !acts && !answer.accepted && agrees(answer, asked.op, given);
+    }
+    if (asked.op === 'withdraw') {
+      const { answer: look } = model.ask(asked);
+      claim.sawNoSession ||= look.accepted ? !look.replayed : look.code === 'referrals/insufficient_earnings';
+      if (!claim.sawNoSession) return false;
+      const { answer, acts } = model.ask({ ...asked, op: 'setAside' });
+      return !acts && !answer.accepted && agrees(answer, asked.op, given);
     }
     if (asked.op !== 'open') return false;
     const { sessionId } = asked.chosen;
     claim.sawNoSession ||= !model.ask({ op: 'balance', sessionId }).answer.accepted;
     if (!claim.sawNoSession) return false;
     const { answer, acts } = model.ask({ ...asked, op: 'hold' });
-    return !acts && !answer.accepted && agrees(answer, given);
+    return !acts && !answer.accepted && agrees(answer, asked.op, given);
   }
 }
 
@@ -329,8 +338,8 @@ function isSame(asked: Asked, operation: Operation | Step): boolean {
 }
 
 /** Compares byte for byte. */
-function agrees(answer: Answer, given: Given): boolean {
-  const { status, text, replayed } = receivedOf(answer);
+function agrees(answer: Answer, op: Operation['op'], given: Given): boolean {
+  const { status, text, replayed } = receivedOf(answer, op);
   if (answer.accepted ? given.replayed === !replayed : given.replayed === true) return false;
   return given.status === status && given.text === text;
 }
@@ -342,18 +351,21 @@ function saysThatNothingWasDone({ status, text }: Received): boolean {
 function verdictOf({ status, text, replayed }: Given): string {
   const body = JSON.parse(text);
   if (status >= 400) return String(body.code);
-  return replayed ? 'replayed' : String(body.status ?? 'answered');
+  return replayed ? 'replayed' : String(body.status ?? body.reason ?? 'answered');
 }
 
-/** Settlements and late rollbacks are answered once the money is in the available funds. */
+const PAID_LATER: ReadonlySet<Operation['op']> = new Set(['settle', 'rollback', 'distribute', 'withdraw']);
+
+/** Settlements, late rollbacks, distributions and withdrawals are answered once the money is where it belongs. */
 function isOwedMoney(model: Model, { parts }: Claim): boolean {
-  const paidLater = parts.filter(
-    ({ asked, given }) => given.status === 200 && (asked.op === 'settle' || asked.op === 'rollback'),
-  );
+  const paidLater = parts.filter(({ asked, given }) => given.status === 200 && PAID_LATER.has(asked.op));
   if (paidLater.length === 0) return false;
   const owed = model.owed();
   if (owed.length === 0) return false;
   return paidLater.some(({ asked, given }) => {
+    if (asked.op === 'distribute' || asked.op === 'withdraw') {
+      return owed.some(({ sessionId }) => sessionId === `commission:${asked.idemKey}`);
+    }
     if (asked.op !== 'settle' && asked.op !== 'rollback') return false;
     const ofSession = owed.filter(({ sessionId }) => sessionId === asked.sessionId);
     if (asked.op === 'rollback') {
@@ -371,19 +383,24 @@ function requireSameEffect(event: StreamEvent, body: object, change: Books): voi
   const stored = new Map<string, unknown>(Object.entries(data));
   for (const [field, value] of Object.entries(body)) {
     // The payouts of a pool are stored by the numbers of stakes; the request that they lead back to names them.
-    if (typeof value === 'object') continue;
-    if (stored.has(field)) assert.equal(stored.get(field), value, `${field} differs`);
+    if (typeof value === 'object' && field !== 'distributed') continue;
+    if (stored.has(field)) assert.deepEqual(stored.get(field), value, `${field} differs`);
   }
   const status = 'status' in body ? body.status : undefined;
   assert.equal(event.type === 'BetRolledBack', status === 'rolled_back', `the status is ${status}`);
   assert.equal(event.type === 'RollbackRemembered', status === 'remembered', `the status is ${status}`);
-  const { available, held, pools, house, adjustments } = change;
-  const posted = { available: 0n, held: 0n, pools: 0n, house: 0n, adjustments: 0n };
+  const { available, held, pools, referrals, house, adjustments } = change;
+  const posted = { available: 0n, held: 0n, pools: 0n, referrals: 0n, house: 0n, adjustments: 0n };
   if (event.type === 'PoolSettled') {
     const settled = poolEvents.decode(event);
     assert(settled.type === 'PoolSettled');
     posted.house += settled.data.rake;
     posted.pools -= settled.data.rake;
+  }
+  if (event.type === 'EarningsAccrued') {
+    const accrued = earningsEvents.decode(event);
+    posted.referrals += accrued.data.amount;
+    posted.house -= accrued.data.amount;
   }
   if (parseAccountStream(event.stream)) {
     for (const { account, amount } of postingsOf(accountEvents.decode(event))) {
@@ -395,6 +412,6 @@ function requireSameEffect(event: StreamEvent, body: object, change: Books): voi
   // What is credited to the player is debited to the operator.
   assert.deepEqual(
     { ...posted, adjustments: -posted.adjustments },
-    { available, held, pools, house, adjustments },
+    { available, held, pools, referrals, house, adjustments },
   );
 }

@@ -3,6 +3,12 @@ import assert from 'node:assert/strict';
 import { type AccountEvent, account, accountEvents, parseAccountStream } from '@coffer/accounts';
 import { poolEvents } from '@coffer/custody/testing';
 import { parseStreamName, type StoredEvent } from '@coffer/kernel';
+import {
+  commissionEvents,
+  earningsEvents,
+  parseEarningsStream,
+  referralEvents,
+} from '@coffer/referrals/testing';
 import { z } from 'zod';
 import { type PlaySessionEvent, playSessionEvents } from '../domain/playSession.events.ts';
 import { playSession } from '../domain/playSession.ts';
@@ -38,6 +44,7 @@ export function logOperationOf(
   if (name?.category === 'pool') {
     return { kind: 'operation', operation: poolOperation(name.id, event, stakes) };
   }
+  if (name && REFERRALS.has(name.category)) return referralOperation(name.id, event);
   if (name?.category !== account.category) return undefined;
   const place = parseAccountStream(event.stream);
   assert(place, `${event.stream} names an account`);
@@ -68,6 +75,10 @@ function accountOperation(owner: Owner, event: AccountEvent): LogOperation {
       if (event.type === 'AccountCredited' && reason === 'rollback') {
         const [sessionId = '', transactionUuid = ''] = entryId.slice('rollback:'.length).split('/');
         return { kind: 'step', operation: { op: 'creditRollback', sessionId, transactionUuid } };
+      }
+      if (event.type === 'AccountCredited' && reason === 'earnings') {
+        const idemKey = entryId.slice('earnings:'.length);
+        return { kind: 'step', operation: { op: 'creditEarnings', ...named, idemKey } };
       }
       assert.equal(reason, 'adjustment', 'the ledger and its operator make no other entries');
       const op = event.type === 'AccountCredited' ? 'credit' : 'debit';
@@ -159,5 +170,65 @@ function sessionOperation(id: string, event: PlaySessionEvent): Operation {
       const { transactionUuid, settledAt } = event.data;
       return { op: 'settle', sessionId: id, transactionUuid, chosen: { settledAt } };
     }
+  }
+}
+
+const REFERRALS: ReadonlySet<string> = new Set(['referral', 'commission', 'earnings']);
+
+/** A code is its user's, and an attribution made, by the event that the request waits for; what precedes it is left out. */
+function referralOperation(id: string, stored: StreamedEvent): LogOperation | undefined {
+  const owner = parseEarningsStream(stored.stream);
+  if (owner) return earningsOperation(owner, stored);
+  if (stored.stream.startsWith('commission-')) return commissionOperation(stored);
+  const event = referralEvents.decode(stored);
+  if (event.type === 'CodeIssued') {
+    return { kind: 'operation', operation: { op: 'code', userId: id, code: event.data.code } };
+  }
+  if (event.type !== 'UserAttributed') return undefined;
+  return { kind: 'operation', operation: { op: 'attribute', userId: id, code: event.data.code } };
+}
+
+function commissionOperation(stored: StreamedEvent): LogOperation {
+  const event = commissionEvents.decode(stored);
+  switch (event.type) {
+    case 'PayoutDecided':
+      return { kind: 'step', operation: { op: 'takeKey', ...event.data, amount: `${event.data.amount}` } };
+    case 'DistributionDecided': {
+      const { distributed: _, withheld: _none, amount, ...rest } = event.data;
+      return { kind: 'operation', operation: { op: 'distribute', ...rest, amount: `${amount}` } };
+    }
+    case 'WithdrawalDecided': {
+      const { idemKey, userId, currencyId, requested } = event.data;
+      const asked = requested === undefined ? {} : { amount: `${requested}` };
+      return { kind: 'operation', operation: { op: 'withdraw', idemKey, userId, currencyId, ...asked } };
+    }
+  }
+}
+
+function earningsOperation(
+  { userId, currencyId }: { readonly userId: string; readonly currencyId: number },
+  stored: StreamedEvent,
+): LogOperation {
+  const event = earningsEvents.decode(stored);
+  const { idemKey } = event.data;
+  const own = { idemKey, userId, currencyId };
+  switch (event.type) {
+    case 'EarningsAccrued': {
+      const { kind, level, sourceUserId, memo } = event.data;
+      const amount = `${event.data.amount}`;
+      const source = sourceUserId === undefined ? {} : { sourceUserId };
+      if (kind === 'distribution') {
+        return { kind: 'step', operation: { op: 'accrue', ...own, amount, level, ...source } };
+      }
+      const words = memo === undefined ? {} : { memo };
+      return { kind: 'operation', operation: { op: 'payout', ...own, amount, ...source, ...words } };
+    }
+    case 'EarningsWithdrawn': {
+      const { requested } = event.data;
+      const asked = requested === undefined ? {} : { amount: `${requested}` };
+      return { kind: 'step', operation: { op: 'setAside', ...own, ...asked } };
+    }
+    case 'WithdrawalReturned':
+      return { kind: 'step', operation: { op: 'putBack', ...own } };
   }
 }

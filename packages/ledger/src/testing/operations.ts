@@ -55,7 +55,38 @@ export type Operation =
         readonly payout: string;
       }[];
     }
-  | { readonly op: 'refundPool'; readonly poolId: string; readonly reason?: string | undefined };
+  | { readonly op: 'refundPool'; readonly poolId: string; readonly reason?: string | undefined }
+  | { readonly op: 'code'; readonly userId: string; readonly code: string }
+  | { readonly op: 'attribute'; readonly userId: string; readonly code: string }
+  | { readonly op: 'chain'; readonly userId: string; readonly depth: number }
+  | ({ readonly op: 'payout' } & PayoutTerms)
+  | {
+      readonly op: 'distribute';
+      readonly idemKey: string;
+      readonly userId: string;
+      readonly currencyId: number;
+      readonly amount: string;
+      readonly levels: readonly number[];
+    }
+  | ({ readonly op: 'withdraw' } & WithdrawalTerms)
+  | { readonly op: 'earned'; readonly userId: string; readonly currencyId: number };
+
+export interface PayoutTerms {
+  readonly idemKey: string;
+  readonly userId: string;
+  readonly currencyId: number;
+  readonly amount: string;
+  readonly sourceUserId?: string | undefined;
+  readonly memo?: string | undefined;
+}
+
+export interface WithdrawalTerms {
+  readonly idemKey: string;
+  readonly userId: string;
+  readonly currencyId: number;
+  /** As requested. */
+  readonly amount?: string | undefined;
+}
 
 export interface LockTerms {
   readonly poolId: string;
@@ -98,6 +129,33 @@ export type Step =
       readonly poolId: string;
       readonly betId: string;
     }
+  /** For a payout, before its accrual. */
+  | ({ readonly op: 'takeKey' } & PayoutTerms)
+  /** For a distribution. */
+  | {
+      readonly op: 'accrue';
+      readonly idemKey: string;
+      readonly userId: string;
+      readonly currencyId: number;
+      readonly amount: string;
+      readonly level?: number | undefined;
+      readonly sourceUserId?: string | undefined;
+    }
+  /** For a withdrawal, before it; the second one if another operation has its key by then. */
+  | ({ readonly op: 'setAside' } & WithdrawalTerms)
+  | {
+      readonly op: 'putBack';
+      readonly idemKey: string;
+      readonly userId: string;
+      readonly currencyId: number;
+    }
+  /** For a withdrawal. */
+  | {
+      readonly op: 'creditEarnings';
+      readonly idemKey: string;
+      readonly userId: string;
+      readonly currency: string;
+    }
   /** For a rollback after the settlement. */
   | { readonly op: 'creditRollback'; readonly sessionId: string; readonly transactionUuid: string };
 
@@ -108,19 +166,21 @@ export type Answer =
   | { readonly accepted: true; readonly body: object; readonly replayed: boolean }
   | { readonly accepted: false; readonly code: string; readonly details: object };
 
-/** The books of one currency: available + held + pools + house = adjustments, always. */
+/** The books of one currency: available + held + pools + referrals + house = adjustments, always. */
 export interface Books {
   readonly available: bigint;
   readonly held: bigint;
   readonly pools: bigint;
+  /** Earnings that are owed. */
+  readonly referrals: bigint;
   readonly house: bigint;
   /** What the operator has put in, less what the operator has taken out. */
   readonly adjustments: bigint;
 }
 
-/** A hold that must become a session or be closed; with a uuid, a late rollback that must be paid. */
+/** A hold that must become a session or be closed; with a uuid, a late rollback that must be paid. Or a commission. */
 export interface Owed {
-  /** Of a play session, or `<pool>/<bet>` of a stake. */
+  /** Of a play session, `<pool>/<bet>` of a stake, or `commission:<idemKey>`. */
   readonly sessionId: string;
   readonly userId: string;
   readonly currency: string;
@@ -148,6 +208,25 @@ export interface Contents {
       readonly payout: bigint | undefined;
     }[];
   }[];
+  readonly referrals: {
+    readonly attributions: readonly { readonly userId: string; readonly referrerUserId: string }[];
+    readonly commissions: readonly {
+      readonly idemKey: string;
+      readonly kind: 'payout' | 'distribution' | 'withdrawal';
+      readonly userId: string;
+      readonly currencyId: number;
+      /** Accrued or withdrawn. */
+      readonly amount: bigint;
+      /** Parts above 0. */
+      readonly accruals: number;
+    }[];
+    readonly earnings: readonly {
+      readonly userId: string;
+      readonly currencyId: number;
+      readonly accrued: bigint;
+      readonly withdrawn: bigint;
+    }[];
+  };
   readonly pools: readonly {
     readonly poolId: string;
     readonly currencyId: number;

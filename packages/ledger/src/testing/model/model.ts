@@ -8,6 +8,24 @@ import type { Answer, Books, Contents, Operation, Owed, Step } from '../operatio
 import { adjust, closeHold, creditRollback, figuresOf, hold } from './money.ts';
 import { balance, bet, open, rollback, settle, win } from './play.ts';
 import { closeStake, confirm, holdStake, lock, refundPool, settlePool } from './pools.ts';
+import {
+  accrue,
+  attribute,
+  chain,
+  code,
+  creditEarnings,
+  distribute,
+  earned,
+  noReferrals,
+  owedReferrals,
+  payout,
+  putBack,
+  referralContents,
+  referralsOwe,
+  setAside,
+  takeKey,
+  withdraw,
+} from './referrals.ts';
 import { type Decided, type Known, type Ledger, type Owner, Refusal, stakesOf } from './state.ts';
 
 export interface Model {
@@ -28,6 +46,7 @@ export function createModel(known: Known): Model {
     sessions: new Map(),
     pools: new Map(),
     inPools: new Map(),
+    referrals: noReferrals(),
     house: new Map(),
     adjustments: new Map(),
   };
@@ -94,21 +113,48 @@ function accept(ledger: Ledger, operation: Operation | Step): Decided {
       return holdStake(ledger, operation);
     case 'closeStake':
       return closeStake(ledger, operation);
+    case 'code':
+      return code(ledger, operation);
+    case 'attribute':
+      return attribute(ledger, operation);
+    case 'chain':
+      return chain(ledger, operation);
+    case 'takeKey':
+      return takeKey(ledger, operation);
+    case 'payout':
+      return payout(ledger, operation);
+    case 'distribute':
+      return distribute(ledger, operation);
+    case 'accrue':
+      return accrue(ledger, operation);
+    case 'setAside':
+      return setAside(ledger, operation);
+    case 'putBack':
+      return putBack(ledger, operation);
+    case 'withdraw':
+      return withdraw(ledger, operation);
+    case 'creditEarnings':
+      return creditEarnings(ledger, operation);
+    case 'earned':
+      return earned(ledger, operation);
   }
 }
 
-function booksOf({ accounts, inPools, house, adjustments }: Ledger, currency: string): Books {
+function booksOf(ledger: Ledger, currency: string): Books {
+  const { accounts, inPools, house, adjustments } = ledger;
   const own = [...accounts.values()].filter(({ owner }) => owner.currency === currency);
   return {
     available: own.reduce((sum, { available }) => sum + available, 0n),
     held: own.reduce((sum, { held }) => sum + held, 0n),
     pools: inPools.get(currency) ?? 0n,
+    referrals: referralsOwe(ledger, currency),
     house: house.get(currency) ?? 0n,
     adjustments: adjustments.get(currency) ?? 0n,
   };
 }
 
-const contentsOf = ({ accounts, sessions, pools }: Ledger): Contents => ({
+const contentsOf = ({ accounts, sessions, pools, referrals }: Ledger): Contents => ({
+  referrals: referralContents(referrals),
   accounts: [...accounts.values()]
     // An account that was only asked about does not exist.
     .filter(({ entries, holds }) => entries.size + holds.size > 0)
@@ -170,5 +216,5 @@ function owedIn(ledger: Ledger): readonly Owed[] {
       .filter(([stakeId, { payout }]) => payout === undefined && !isInPool(stakeId, owner))
       .map(([stakeId]) => ({ sessionId: stakeId, ...owner })),
   );
-  return [...holds, ...rollbacks, ...stakes];
+  return [...holds, ...rollbacks, ...stakes, ...owedReferrals(ledger)];
 }

@@ -8,6 +8,7 @@ export interface Ledger {
   readonly accounts: Map<string, Account>;
   readonly sessions: Map<string, Session>;
   readonly pools: Map<string, Pool>;
+  readonly referrals: Referrals;
   /** By currency: what closed pools have not credited yet, less what they owe to the house. */
   readonly inPools: Map<string, bigint>;
   /** By currency, like the next one. */
@@ -94,6 +95,50 @@ export interface Stake {
   status: 'locked' | 'confirmed' | 'released';
   /** Once the pool is closed. */
   credit: bigint | undefined;
+}
+
+export interface Referrals {
+  /** By player, as given. */
+  readonly codes: Map<string, string>;
+  /** By player. */
+  readonly referrers: Map<string, string>;
+  /** By `idemKey`, whichever operation it was. */
+  readonly commissions: Map<string, Commission>;
+  /** By player and currency. */
+  readonly earnings: Map<string, Earnings>;
+  /** By currency: what has reached accounts. */
+  readonly credited: Map<string, bigint>;
+}
+
+export interface Commission {
+  readonly kind: 'payout' | 'distribution' | 'withdrawal';
+  readonly userId: string;
+  readonly currencyId: number;
+  readonly request: Request;
+  /** What is still to be accrued, by player; of a withdrawal, what is to be credited. */
+  readonly open: Map<string, bigint>;
+  readonly amount: bigint;
+  readonly accruals: number;
+  /** Undefined until a payout has accrued. */
+  body: object | undefined;
+}
+
+export interface Earnings {
+  readonly userId: string;
+  readonly currencyId: number;
+  accrued: bigint;
+  withdrawn: bigint;
+  /** By `idemKey`. */
+  readonly withdrawals: Map<string, SetAside>;
+}
+
+interface SetAside {
+  readonly requested: string | undefined;
+  readonly amount: bigint;
+  /** After it. */
+  readonly balance: bigint;
+  /** Its key was another operation's. */
+  isPutBack: boolean;
 }
 
 /** What an operation is answered, and its effect; none if it only repeats, reads or is refused. */

@@ -136,6 +136,20 @@ function singleCallOf({ appId, environment }: Place, operation: Asked): HttpCall
       const { op, ...body } = operation;
       return { method: 'POST', path: `/custody/${op === 'confirm' ? op : 'refund'}`, body };
     }
+    case 'payout':
+    case 'distribute':
+    case 'withdraw':
+    case 'earned': {
+      const { op, currencyId: currency, ...body } = operation;
+      const path = `/referrals/${op === 'earned' ? 'balance' : op}`;
+      return { method: 'POST', path, body: { ...body, currency } };
+    }
+    case 'code':
+    case 'attribute':
+    case 'chain': {
+      const { op, ...body } = operation;
+      return { method: 'POST', path: `/referrals/${op}`, body };
+    }
     default: {
       const { op, ...body } = operation;
       return { method: 'POST', path: `/ledger/${op}`, body };

@@ -5,21 +5,9 @@ import { poolStream } from '@coffer/custody/testing';
 import type { Queryable } from '@coffer/database';
 import { decodeMetadata } from '@coffer/kernel';
 import { playSessionStream } from '@coffer/ledger';
-import type {
-  Applied,
-  Books,
-  Contents,
-  Explained,
-  Operation,
-  Place,
-  Run,
-  Step,
-} from '@coffer/ledger/testing';
-
-/** By column, as text. */
-export type Row = Readonly<Record<string, string | null>>;
-
-type Cell = string | number | bigint | null | undefined;
+import type { Applied, Books, Explained, Operation, Place, Run, Step } from '@coffer/ledger/testing';
+import { referralRows } from './referralRows.ts';
+import { placeCells, placesOf, type Row, rowOf, streamsOf } from './rows.ts';
 
 /** The rows of each table of the read models, in no particular order. */
 export const expectedRows: Readonly<Record<string, (run: Run, explained: Explained) => readonly Row[]>> = {
@@ -32,6 +20,7 @@ export const expectedRows: Readonly<Record<string, (run: Run, explained: Explain
   pools: poolRows,
   postings: postingRows,
   trial_balances: trialBalanceRows,
+  ...referralRows,
 };
 
 /** The rows of a table, each value as text and times in ISO 8601. */
@@ -47,30 +36,8 @@ export async function storedRows(db: Queryable, schema: string, table: string): 
   );
 }
 
-const rowOf = (cells: Readonly<Record<string, Cell>>): Row =>
-  Object.fromEntries(
-    Object.entries(cells).map(([column, value]) => [column, value == null ? null : String(value)]),
-  );
-
-const placesOf = ({ models }: Explained): readonly (Contents & { readonly place: Place })[] =>
-  [...models].map(([place, model]) => ({ place, ...model.contents() }));
-
 const currencyIdOf = ({ currencies }: Run, currency: string): number =>
   currencies.find(({ code }) => code === currency)?.id ?? assert.fail(`${currency} is none of the run`);
-
-const placeCells = ({ appId, environment }: Place) => ({ app_id: appId, environment });
-
-/** The number of each stream among those of its kind, from 1, and the revision of its last event. */
-function streamsOf({ applied }: Explained, kind: 'account' | 'playSession' | 'pool') {
-  const streams = new Map<string, { readonly ordinal: number; revision: number }>();
-  for (const { event } of applied) {
-    if (!event.stream.startsWith(`${kind}-`)) continue;
-    const known = streams.get(event.stream) ?? { ordinal: streams.size + 1, revision: -1 };
-    streams.set(event.stream, known);
-    known.revision += 1;
-  }
-  return (stream: string) => streams.get(stream) ?? assert.fail(`${stream} has no event`);
-}
 
 function accountRows(run: Run, explained: Explained): readonly Row[] {
   const placeOf = streamsOf(explained, 'account');
@@ -247,6 +214,9 @@ const BOOKED_ON: Readonly<Partial<Record<(Operation | Step)['op'], readonly Book
   closeStake: ['held', 'available', 'pools'],
   settlePool: ['pools', 'house'],
   creditRollback: ['available', 'house'],
+  payout: ['house', 'referrals'],
+  accrue: ['house', 'referrals'],
+  creditEarnings: ['available', 'referrals'],
 };
 
 /** A pool without a rake books nothing as it is settled. */
@@ -276,12 +246,21 @@ function subjectOf({ event, operation }: Applied) {
   if (operation.op === 'settlePool') {
     return { subject: `pool:${operation.poolId}`, userId: null, currencyId: `${operation.currencyId}` };
   }
+  if (operation.op === 'payout' || operation.op === 'accrue') {
+    return {
+      subject: `commission:${operation.idemKey}`,
+      userId: null,
+      currencyId: `${operation.currencyId}`,
+    };
+  }
   const [, , userId = '', currencyId = ''] = event.stream.split('.');
   const subject = (() => {
     switch (operation.op) {
       case 'credit':
       case 'debit':
         return `adjust:${operation.ref}`;
+      case 'creditEarnings':
+        return `earnings:${operation.idemKey}`;
       case 'creditRollback':
         return `rollback:${operation.sessionId}/${operation.transactionUuid}`;
       case 'holdStake':

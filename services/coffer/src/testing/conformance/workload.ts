@@ -29,11 +29,42 @@ export interface WorkloadOptions {
 const SOL = 9_007_199_254_740_993n;
 const OPENS_AN_EPOCH = 2;
 const POOLS_AN_EPOCH = 1;
+const COMMISSIONS_AN_EPOCH = 4;
 const STEPS_AN_EPOCH = 50;
 const CURRENCY_IDS = { SOL: 1, CHIP: 2 };
 
+type Beginning = Pick<Step, 'place' | 'call'>;
+type Playing = Pick<WorkloadOptions, 'places' | 'usersOf'>;
+
+/** Each after the one before: funds and codes, and then who brought whom, which nothing later changes. */
+export const beginnings = (playing: Playing): readonly (readonly Beginning[])[] => [
+  [...firstFunds(playing), ...codes(playing)],
+  attributions(playing),
+];
+
+const codeOf = (index: number) => `Player-${index}`;
+
+const codes = ({ places, usersOf }: Playing): readonly Beginning[] =>
+  places.flatMap((place) =>
+    usersOf(place).map((userId, index) => {
+      const operation = { op: 'code', userId, code: codeOf(index) } as const;
+      return { place, call: { kind: 'single', operation } };
+    }),
+  );
+
+/** Each player by the next one. */
+const attributions = ({ places, usersOf }: Playing): readonly Beginning[] =>
+  places.flatMap((place) =>
+    usersOf(place)
+      .slice(0, -1)
+      .map((userId, index) => {
+        const operation = { op: 'attribute', userId, code: codeOf(index + 1) } as const;
+        return { place, call: { kind: 'single', operation } };
+      }),
+  );
+
 /** So that most later requests get beyond "not enough". */
-export function beginnings({ places, usersOf }: Pick<WorkloadOptions, 'places' | 'usersOf'>) {
+function firstFunds({ places, usersOf }: Playing): readonly Beginning[] {
   return places.flatMap((place) =>
     usersOf(place).flatMap((userId) =>
       (['SOL', 'CHIP'] as const).map((currency) => {
@@ -91,8 +122,9 @@ export function scriptOf({ places, usersOf, steps }: WorkloadOptions, random: Ra
     if (kind < 14) return { place, call: { kind: 'accounts', userId: player.userId } };
     if (kind < 24) return { place, call: open(place, player, epoch) };
     if (kind < 40) return { place, call: { kind: 'single', operation: ofPool(place, epoch) } };
+    if (kind < 50) return { place, call: { kind: 'single', operation: ofReferrals(place, epoch) } };
     const sessionId = sessionIn(place, happens(0.8) ? epoch : upTo(epoch));
-    if (kind < 50) {
+    if (kind < 59) {
       const operations = Array.from({ length: 1 + upTo(7) }, () => play(sessionId));
       return { place, call: { kind: 'batch', sessionId, operations } };
     }
@@ -160,6 +192,52 @@ export function scriptOf({ places, usersOf, steps }: WorkloadOptions, random: Ra
     const payouts =
       rake === staked && happens(0.5) ? [] : [paid, ...losers, ...(happens(0.03) ? [paid] : [])];
     return { op: 'settlePool', poolId, currencyId, rake: `${rake}`, payouts };
+  }
+
+  function ofReferrals(place: KeyedPlace, epoch: number): Asked {
+    const users = usersOf(place);
+    const anyone = () => (happens(0.12) ? 'usr_00000000000000000000000000' : pick(users));
+    const kind = upTo(99);
+    if (kind < 6) return { op: 'chain', userId: anyone(), depth: 1 + upTo(9) };
+    if (kind < 12)
+      return { op: 'code', userId: anyone(), code: codeOf(upTo(users.length - 1)).toUpperCase() };
+    if (kind < 20) {
+      return {
+        op: 'attribute',
+        userId: anyone(),
+        code: happens(0.1) ? 'nobody' : codeOf(upTo(users.length - 1)),
+      };
+    }
+    if (kind < 28) return { op: 'earned', userId: anyone(), currencyId: pick([1, 2, 2, 2, 9]) };
+    // Usually the key determines everything that is asked under it.
+    const number =
+      (happens(0.8) ? epoch : upTo(epoch)) * COMMISSIONS_AN_EPOCH + upTo(COMMISSIONS_AN_EPOCH - 1);
+    const drawn = happens(0.8) ? number : upTo(99);
+    const currency = drawn % 4 === 0 ? ('SOL' as const) : ('CHIP' as const);
+    const idemKey = `commission-${number}`;
+    const userId = happens(0.85) ? (users[drawn % users.length] ?? '') : anyone();
+    const currencyId = happens(0.04) ? 9 : CURRENCY_IDS[currency];
+    const amount = amountIn(currency, 1 + (drawn % 7));
+    switch (drawn % 3) {
+      case 0:
+        return {
+          op: 'payout',
+          ...{ idemKey, userId, currencyId, amount },
+          ...(drawn % 2 === 0 ? { sourceUserId: users[drawn % 2] ?? '' } : {}),
+          ...(happens(0.9) ? { memo: 'for a friend' } : {}),
+        };
+      case 1:
+        return {
+          op: 'distribute',
+          idemKey,
+          userId,
+          currencyId,
+          amount,
+          levels: drawn % 2 === 0 ? [5000, 2500] : [1],
+        };
+      default:
+        return { op: 'withdraw', idemKey, userId, currencyId, ...(drawn % 2 === 0 ? {} : { amount }) };
+    }
   }
 
   function sessionIn(place: KeyedPlace, epoch: number): string {
