@@ -5,7 +5,14 @@ import { blocksOf } from './blocks.ts';
 import { insertBlocks, readChainHead } from './blocksTable.ts';
 
 /** Identifies the chain's checkpoint. Its lag is measured like any consumer's. */
-export const CHAIN_CONSUMER: ConsumerKey = { schema: 'records', name: 'chain' };
+/** It attests what is stored, not what another reader was given. */
+export const CHAIN_CONSUMER = {
+  schema: 'records',
+  name: 'chain',
+  takesRecent: false,
+} as const satisfies ConsumerKey & {
+  readonly takesRecent: boolean;
+};
 
 /**
  * When chained live, an event is in a block moments later. A page costs a row, so one page a second rather

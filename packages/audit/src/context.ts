@@ -45,7 +45,6 @@ export const auditContext = defineContext({
               ...CHAIN_CONSUMER,
               work: projecting([chainProjection()]),
               minPageIntervalMs: CHAIN_PAGE_INTERVAL_MS,
-              takesRecent: false,
             });
             return { consumers: [consumer], stop: consumer.stop };
           },
