@@ -37,7 +37,6 @@ export function commissionEndpoints({
       errors: [...SUBJECT_ERRORS, 'referrals/idempotency_conflict'],
       handle: async ({ caller, body, context }) => {
         const { idemKey, userId, currency, amount, sourceUserId, memo } = body;
-        await subjects.requireUserAndCurrency(caller, body, context);
         const request = {
           idemKey,
           userId,
@@ -111,7 +110,6 @@ export function commissionEndpoints({
       ],
       handle: async ({ caller, body, context }) => {
         const { idemKey, userId, currency, amount: requested } = body;
-        await subjects.requireUserAndCurrency(caller, body, context);
         const request = {
           idemKey,
           userId,

@@ -22,12 +22,12 @@ import { commissionEvents } from './domain/commission.events.ts';
 import {
   type Accrual,
   accrualsOf,
-  type CommissionRequest,
+  type Commission,
   commission,
   commissionPlaceOf,
   commissionStreamOf,
   type Distribution,
-  firstDifference,
+  isReplay,
   type Payout,
 } from './domain/commission.ts';
 import { balanceOf } from './domain/earnings.state.ts';
@@ -40,7 +40,8 @@ export interface CommissionDependencies {
   readonly store: Pick<EventStore, 'readStream'>;
   readonly clock: Clock;
   readonly failPoint: FailPoint;
-  readonly users: Pick<Users, 'show'>;
+  readonly users: Pick<Users, 'show' | 'standing'>;
+  readonly hasCurrency: (appId: string, currencyId: number) => Promise<boolean>;
   /** The user's referrers from the direct one up, at most so many. */
   readonly chainOf: (
     place: AppPlace,
@@ -65,29 +66,37 @@ export interface DistributionAnswer {
 export type Commissions = ReturnType<typeof createCommissions>;
 
 export function createCommissions(dependencies: CommissionDependencies) {
-  const { handler, store, clock, failPoint, users, chainOf } = dependencies;
-  return { replayOf, payOut, distribute, accrueAll, figures };
+  const { handler, store, clock, failPoint, users, hasCurrency, chainOf } = dependencies;
+  return { load, payOut, distribute, accrueAll, figures };
 
-  /** Whether the key was used for this. Throws `referrals/idempotency_conflict` if it was for something else. */
-  async function replayOf(place: AppPlace, request: CommissionRequest, deadline: Deadline): Promise<boolean> {
-    const known = await handler.load(commission, streamOf(place, request.idemKey), deadline);
-    if (!known) return false;
-    const field = firstDifference(known, request);
-    if (field !== undefined) throw reject('referrals/idempotency_conflict', { key: request.idemKey, field });
-    return true;
+  /** What the key was used for, from a confirmed current state. */
+  function load(place: AppPlace, idemKey: string, deadline: Deadline): Promise<Commission> {
+    return handler.load(commission, streamOf(place, idemKey), deadline);
   }
 
-  /** To one beneficiary; answers what that user can withdraw after it. */
+  /**
+   * To one beneficiary; answers what that user can withdraw after it. Throws `users/not_found`,
+   * `referrals/unknown_currency`, `referrals/idempotency_conflict`.
+   */
   async function payOut(
     place: AppPlace,
     request: Payout,
     context: Requester,
   ): Promise<Outcome<EarningsAnswer>> {
     const command = { type: 'DecidePayout', ...request } as const;
-    if (!(await replayOf(place, command, context))) {
-      await requireUser(place, request.userId, context);
-      if (request.sourceUserId !== undefined) await requireUser(place, request.sourceUserId, context);
-    }
+    const { environment, appId, scopeId } = place;
+    const { idemKey, userId, sourceUserId, currencyId } = request;
+    // Asked together, so that one question to the log confirms all.
+    const [{ status }, known, source] = await Promise.all([
+      users.show({ environment, scopeId, userId }, context),
+      load(place, idemKey, context),
+      sourceUserId === undefined
+        ? 'none'
+        : users.standing({ environment, scopeId, userId: sourceUserId }, context),
+    ]);
+    if (!(await hasCurrency(appId, currencyId))) throw reject('referrals/unknown_currency');
+    const earnsNothing = status === 'erased' || source === undefined || source === 'erased';
+    if (!isReplay(known, command) && earnsNothing) throw new Rejection('users/not_found');
     failPoint('payout.beforeDecision');
     const { cause, replayed } = await decided(place, command, context);
     failPoint('payout.decided');
@@ -120,13 +129,6 @@ export function createCommissions(dependencies: CommissionDependencies) {
       replayed,
       appended: [],
     };
-  }
-
-  /** Throws `users/not_found`, also for an erased user. */
-  async function requireUser(place: AppPlace, userId: string, context: Requester): Promise<void> {
-    const { environment, scopeId } = place;
-    const { status } = await users.show({ environment, scopeId, userId }, context);
-    if (status === 'erased') throw new Rejection('users/not_found');
   }
 
   async function decided(

@@ -56,8 +56,19 @@ export const referralsContext = defineContext({
     });
     const chains = createChains({ handler, users, clock });
     const { chainOf } = chains;
-    const commissions = createCommissions({ handler, store, clock, failPoint, users, chainOf });
-    const withdrawals = createWithdrawals({ handler, store, clock, failPoint, accounts, users, commissions });
+    const hasCurrency = async (appId: string, currencyId: number) =>
+      (await directory.currencyById(appId, currencyId)) !== undefined;
+    const commissions = createCommissions({ handler, store, clock, failPoint, users, hasCurrency, chainOf });
+    const withdrawals = createWithdrawals({
+      handler,
+      store,
+      clock,
+      failPoint,
+      accounts,
+      users,
+      hasCurrency,
+      commissions,
+    });
     const subjects = createSubjects({ directory, users, commissions });
     const reads = createReferralReads({ db, store, users, chains, subjects });
     return {

@@ -19,9 +19,10 @@ import {
 import { type AppPlace, type Clock, type FailPoint, isoTimeOf, Rejection } from '@coffer/kernel';
 import type { Users } from '@coffer/users';
 import type { Commissions } from './commissions.ts';
-import { commission, commissionStreamOf, type Withdrawal } from './domain/commission.ts';
+import { commission, commissionStreamOf, isReplay, type Withdrawal } from './domain/commission.ts';
 import { earningsEvents } from './domain/earnings.events.ts';
 import { type EarningsAnswer, earnings, earningsStreamOf, parseEarningsStream } from './domain/earnings.ts';
+import { reject } from './errors.ts';
 
 export interface WithdrawalDependencies {
   readonly handler: Pick<CommandHandler, 'execute'>;
@@ -29,14 +30,15 @@ export interface WithdrawalDependencies {
   readonly clock: Clock;
   readonly failPoint: FailPoint;
   readonly accounts: Pick<Accounts, 'creditEarnings'>;
-  readonly users: Pick<Users, 'requireActive'>;
-  readonly commissions: Pick<Commissions, 'replayOf'>;
+  readonly users: Pick<Users, 'show' | 'requireActive'>;
+  readonly hasCurrency: (appId: string, currencyId: number) => Promise<boolean>;
+  readonly commissions: Pick<Commissions, 'load'>;
 }
 
 export type Withdrawals = ReturnType<typeof createWithdrawals>;
 
 export function createWithdrawals(dependencies: WithdrawalDependencies) {
-  const { handler, store, clock, failPoint, accounts, users, commissions } = dependencies;
+  const { handler, store, clock, failPoint, accounts, users, hasCurrency, commissions } = dependencies;
   return { withdraw, finishWithdrawal };
 
   /** To the player's available funds. */
@@ -47,9 +49,15 @@ export function createWithdrawals(dependencies: WithdrawalDependencies) {
   ): Promise<Outcome<EarningsAnswer>> {
     const { environment, appId, scopeId } = place;
     const { idemKey, userId, currencyId, requested } = request;
-    if (!(await commissions.replayOf(place, { type: 'DecideWithdrawal', ...request }, context))) {
-      await users.requireActive({ environment, scopeId, userId }, context);
-    }
+    const user = { environment, scopeId, userId };
+    // Asked together, so that one question to the log confirms both.
+    const [{ status }, known] = await Promise.all([
+      users.show(user, context),
+      commissions.load(place, idemKey, context),
+    ]);
+    if (!(await hasCurrency(appId, currencyId))) throw reject('referrals/unknown_currency');
+    const isActive = isReplay(known, { type: 'DecideWithdrawal', ...request }) || status === 'active';
+    if (!isActive) await users.requireActive(user, context);
     failPoint('withdraw.beforeEarnings');
     const stream = earningsStreamOf({ environment, appId, userId, currencyId });
     const outcome = await handler.execute(

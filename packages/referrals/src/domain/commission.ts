@@ -52,11 +52,7 @@ function decide(
   commission: Commission,
   command: CommissionCommand,
 ): Decision<CommissionEvent, CommissionEvent> {
-  if (commission) {
-    const field = firstDifference(commission, command);
-    if (field !== undefined) throw reject('referrals/idempotency_conflict', { key: command.idemKey, field });
-    return { events: [], answer: commission, replayed: true };
-  }
+  if (isReplay(commission, command)) return { events: [], answer: commission, replayed: true };
   const event = eventOf(command);
   return { events: [event], answer: event };
 }
@@ -84,8 +80,16 @@ const EVENT_OF = {
   DecideWithdrawal: 'WithdrawalDecided',
 } as const;
 
+/** Whether the key was used for this. Throws `referrals/idempotency_conflict` if it was for something else. */
+export function isReplay(commission: Commission, asked: CommissionRequest): commission is CommissionEvent {
+  if (!commission) return false;
+  const field = firstDifference(commission, asked);
+  if (field !== undefined) throw reject('referrals/idempotency_conflict', { key: asked.idemKey, field });
+  return true;
+}
+
 /** In the order of the request's fields. */
-export function firstDifference(commission: CommissionEvent, asked: CommissionRequest): string | undefined {
+function firstDifference(commission: CommissionEvent, asked: CommissionRequest): string | undefined {
   if (commission.type !== EVENT_OF[asked.type]) return 'operation';
   const { data } = commission;
   if (data.userId !== asked.userId) return 'userId';

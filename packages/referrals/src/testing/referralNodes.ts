@@ -108,7 +108,16 @@ export function createReferralWorld({
     });
     const chains = createChains({ handler, users, clock });
     const { chainOf } = chains;
-    const commissions = createCommissions({ handler, store: own, clock, failPoint, users, chainOf });
+    const hasCurrency = async (_appId: string, currencyId: number) => currencyId === CHIP;
+    const commissions = createCommissions({
+      handler,
+      store: own,
+      clock,
+      failPoint,
+      users,
+      hasCurrency,
+      chainOf,
+    });
     const withdrawals = createWithdrawals({
       handler,
       store: own,
@@ -116,6 +125,7 @@ export function createReferralWorld({
       failPoint,
       accounts,
       users,
+      hasCurrency,
       commissions,
     });
     const reactions: readonly Reaction[] = [
