@@ -6,7 +6,7 @@ interface Bar {
   /** The ratio (or figure) must be at least, or at most, the limit. */
   readonly atLeast?: number;
   readonly atMost?: number;
-  readonly unit: 'x' | 'bets/s' | 'credits/s' | 'ms' | 'MiB';
+  readonly unit: 'x' | 'bets/s' | 'credits/s' | 'deliveries/s' | 'ms' | 'MiB';
 }
 
 const BARS = {
@@ -37,6 +37,12 @@ const BARS = {
   distribute: { name: 'distributions over 10 levels / bets', atLeast: 0.05, unit: 'x' },
   withdraw: { name: 'withdrawals of earnings / bets', atLeast: 0.3, unit: 'x' },
   chainOfTen: { name: 'chains of 10 / of 2, below 10,000 users', atLeast: 0.5, unit: 'x' },
+  oneDead: { name: 'p99 of webhooks, 1 dead of 100 / none', atMost: 1.1, unit: 'x' },
+  tenDead: { name: 'p99 of webhooks, 10 dead of 100 / none', atMost: 1.25, unit: 'x' },
+  deliveries: { name: 'deliveries of webhooks', atLeast: 2_000, unit: 'deliveries/s' },
+  deliveriesBare: { name: 'deliveries of webhooks / bare posts', atLeast: 0.5, unit: 'x' },
+  emitLag: { name: 'p99 from event to webhook at 500/s', atMost: 250, unit: 'ms' },
+  betsBesideWebhooks: { name: 'bets with webhooks / without', atLeast: 0.9, unit: 'x' },
   append: { name: 'conditional append / bare insert', atLeast: 0.6, unit: 'x' },
   replay: { name: 'replay / bare select', atLeast: 0.6, unit: 'x' },
 } as const satisfies Readonly<Record<string, Bar>>;

@@ -37,6 +37,12 @@ export interface HttpBench {
   measure(route: RouteName, connections: number, until: LoadOrder['until']): Promise<RouteReport>;
   /** Sends each of the bodies once. */
   send(path: string, bodies: readonly string[], connections: number): Promise<LoadReport>;
+  /** The same empty request at a fixed rate. */
+  sendAtRate(
+    path: string,
+    key: string,
+    pace: Pick<LoadOrder, 'connections'> & { readonly perSecond: number; readonly measuredMs: number },
+  ): Promise<LoadReport>;
   /** Waits until the service has nothing left to do, and notes its memory. */
   rest(): Promise<void>;
   readonly bets: () => number;
@@ -159,6 +165,16 @@ export async function prepareHttpBench(
         until: { kind: 'answers', answers: list.length },
       };
       const answer = askChild(generator, order, FILL_LIMIT_MS);
+      return reportOf(await Promise.race([answer, service.child.ended]), path);
+    },
+    async sendAtRate(path, key, { connections, ...pace }) {
+      const order: LoadOrder = {
+        target: target(path, key),
+        connections,
+        requests: bodies(['{}']),
+        until: { kind: 'rate', ...pace },
+      };
+      const answer = askChild(generator, order, pace.measuredMs + ANSWER_MARGIN_MS);
       return reportOf(await Promise.race([answer, service.child.ended]), path);
     },
     async rest() {

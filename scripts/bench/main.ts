@@ -34,6 +34,7 @@ import { table, textOf } from './reportText.ts';
 import { type ServiceUnderTest, startService } from './service.ts';
 import { measureStore } from './store.ts';
 import { underControl } from './underControl.ts';
+import { measureWebhooks } from './webhookRows.ts';
 
 const USAGE = `npm run bench -- [--full] [--json] [--only <part>] [--minutes <n>] [--profile <file>]
 npm run bench -- --compare <before.json> --compare <after.json> [--fail-on-worse]
@@ -51,7 +52,15 @@ npm run bench -- --against <folder> [--full] [--fail-on-worse]
 `;
 
 /** What is measured of one service. */
-const SERVED_PARTS: readonly Part[] = ['bets', 'openLoop', 'signIns', 'moves', 'pools', 'referrals'];
+const SERVED_PARTS: readonly Part[] = [
+  'bets',
+  'openLoop',
+  'signIns',
+  'moves',
+  'pools',
+  'referrals',
+  'webhooks',
+];
 
 const { values: flags } = parseArgs({
   options: {
@@ -141,6 +150,7 @@ async function measureHttp(
     signIns: undefined,
     pools: undefined,
     referrals: undefined,
+    webhooks: undefined,
     moves: undefined,
   };
   if (!parts.some((part) => SERVED_PARTS.includes(part))) return none;
@@ -151,9 +161,10 @@ async function measureHttp(
     : none;
   const pools = parts.includes('pools') ? await measurePools(run, service, plan) : undefined;
   const referrals = parts.includes('referrals') ? await measureReferrals(run, service, plan) : undefined;
+  const webhooks = parts.includes('webhooks') ? await measureWebhooks(run, service, plan) : undefined;
   const moves = parts.includes('moves') ? await measureMoves(run, service, plan) : undefined;
   await service.stop();
-  return { ...routes, pools, referrals, moves };
+  return { ...routes, pools, referrals, webhooks, moves };
 }
 
 async function measureRoutes(

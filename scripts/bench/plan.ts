@@ -12,6 +12,7 @@ export const USUAL_PARTS = [
   'moves',
   'pools',
   'referrals',
+  'webhooks',
 ] as const;
 export const PARTS = [...USUAL_PARTS, 'soak'] as const;
 export type Part = (typeof PARTS)[number];
@@ -43,6 +44,9 @@ export interface BenchPlan {
   readonly referralRounds: number;
   /** The number of users. */
   readonly referralChain: number;
+  readonly webhookRounds: number;
+  /** Of a turn at a fixed rate. */
+  readonly webhookMs: number;
   readonly moveRounds: number;
   readonly movesPerRound: number;
 }
@@ -68,6 +72,8 @@ export const SHORT_PLAN: BenchPlan = {
   poolRounds: 3,
   referralRounds: 3,
   referralChain: 10_000,
+  webhookRounds: 3,
+  webhookMs: 4_000,
   moveRounds: 1,
   movesPerRound: 500,
 };
@@ -93,6 +99,8 @@ export const FULL_PLAN: BenchPlan = {
   poolRounds: 7,
   referralRounds: 7,
   referralChain: 10_000,
+  webhookRounds: 7,
+  webhookMs: 15_000,
   moveRounds: 5,
   movesPerRound: 2_000,
 };

@@ -29,13 +29,16 @@ export async function createPlayer(options: PlayersOptions): Promise<string> {
 }
 
 /** Without funds. */
-export async function createUser({ service, signal }: PlayersOptions): Promise<string> {
+export async function createUser(
+  { service, signal }: PlayersOptions,
+  appId = service.boot.appId,
+): Promise<string> {
   const { token } = service.operator;
-  return (await postFor(usersUrlOf(service), token, {}, 'userId', signal)).userId;
+  return (await postFor(usersUrlOf(service, appId), token, {}, 'userId', signal)).userId;
 }
 
-const usersUrlOf = ({ operator, boot }: ServiceUnderTest): string =>
-  `${operator.url}/portal/app/${boot.appId}/test/users`;
+const usersUrlOf = ({ operator, boot }: ServiceUnderTest, appId = boot.appId): string =>
+  `${operator.url}/portal/app/${appId}/test/users`;
 
 async function openSession({ service, signal }: PlayersOptions, userId: string): Promise<string> {
   const body = { userId, gameCode: 'bench', currency: CURRENCY, lockAmount: LOCK_AMOUNT };
@@ -51,7 +54,7 @@ async function openSession({ service, signal }: PlayersOptions, userId: string):
 }
 
 /** The answer's field with that name, which must be text. */
-async function postFor<Field extends string>(
+export async function postFor<Field extends string>(
   url: string,
   token: string,
   body: object,

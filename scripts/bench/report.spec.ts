@@ -43,6 +43,7 @@ const soakOf = (...minutes: readonly SoakMinute[]) =>
     moves: undefined,
     pools: undefined,
     referrals: undefined,
+    webhooks: undefined,
     batches: undefined,
     state: undefined,
     logReading: undefined,

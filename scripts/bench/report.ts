@@ -15,6 +15,7 @@ import { BETS_PER_BATCH, type BenchPlan } from './plan.ts';
 import { type PoolFigures, poolVerdicts } from './poolRows.ts';
 import { type ReferralFigures, referralVerdicts } from './referralRows.ts';
 import type { StoreFigures } from './store.ts';
+import { type WebhookFigures, webhookVerdicts } from './webhookRows.ts';
 
 /** What was measured; parts that were left out are undefined. */
 export interface Figures {
@@ -25,6 +26,7 @@ export interface Figures {
   readonly moves: MoveFigures | undefined;
   readonly pools: PoolFigures | undefined;
   readonly referrals: ReferralFigures | undefined;
+  readonly webhooks: WebhookFigures | undefined;
   readonly batches: BatchFigures | undefined;
   readonly state: readonly StateFigures[] | undefined;
   readonly logReading: LogReadingFigures | undefined;
@@ -51,6 +53,7 @@ export interface BenchResult {
   readonly signIns: { readonly perSecond: number; readonly shareOfYardstick: number } | undefined;
   readonly pools: PoolFigures | undefined;
   readonly referrals: ReferralFigures | undefined;
+  readonly webhooks: WebhookFigures | undefined;
   /** They have no bar. */
   readonly moves: MoveReport | undefined;
   /**
@@ -109,8 +112,8 @@ const JUDGED_LIVE_BETS = 3_000_000;
 const JUDGED_RATE = 2_000;
 
 export function resultOf(plan: BenchPlan, machine: MachineFacts, figures: Figures): BenchResult {
-  const { store, bets, openLoop, batches, state, logReading, soak, signIns, moves, pools, referrals } =
-    figures;
+  const { store, bets, openLoop, batches, state, logReading, soak, signIns, moves } = figures;
+  const { pools, referrals, webhooks } = figures;
   const verdicts = [
     ...(bets ? betVerdicts(bets) : []),
     ...(openLoop ? openLoopVerdicts(openLoop) : []),
@@ -126,6 +129,7 @@ export function resultOf(plan: BenchPlan, machine: MachineFacts, figures: Figure
     ...(signIns ? [judge('verifyAt64', ratios(rates(signIns, 'verify'), rates(signIns, 'express')))] : []),
     ...(pools ? poolVerdicts(pools) : []),
     ...(referrals ? referralVerdicts(referrals) : []),
+    ...(webhooks ? webhookVerdicts(webhooks) : []),
     ...(store ? storeVerdicts(store) : []),
   ];
   const unmeasured = unmeasuredBy(figures);
@@ -148,6 +152,7 @@ export function resultOf(plan: BenchPlan, machine: MachineFacts, figures: Figure
     moves: moves && moveReport(moves),
     pools,
     referrals,
+    webhooks,
     spreadOfYardstick:
       yardstickRows.length === 0
         ? undefined

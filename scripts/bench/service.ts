@@ -45,6 +45,8 @@ export interface ServiceOptions {
   readonly root?: string;
   /** The file that receives a CPU profile of the whole run. */
   readonly profile?: { readonly folder: string; readonly name: string } | undefined;
+  /** All of them unless given. */
+  readonly roles?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
   /** A file for its log. */
   readonly stdout?: number;
@@ -52,12 +54,12 @@ export interface ServiceOptions {
 
 export async function startService(
   run: Run,
-  { root = ROOT, profile, environment, stdout }: ServiceOptions,
+  { root = ROOT, profile, roles = [], environment, stdout }: ServiceOptions,
 ): Promise<ServiceUnderTest> {
   const dataFolder = await temporaryFolder(run);
   const { flags, program } = await startScript(root);
   const chainPort = await freePortPair();
-  const child = spawnNode(run, [join(root, program), 'run'], {
+  const child = spawnNode(run, [join(root, program), 'run', ...roles], {
     name: 'The service',
     env: {
       ...cleanEnvironment(),

@@ -1,2 +1,3 @@
+export * from './bareClient.ts';
 export * from './certificates.ts';
 export * from './secureReceiver.ts';
