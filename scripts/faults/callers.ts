@@ -3,8 +3,9 @@
  * same ref, some send a request twice at once, and some send other content under the same ref.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Answer, Client } from '@coffer/host/testing';
+import type { Client } from '@coffer/host/testing';
 import type { Random } from '@coffer/testing';
+import { createAsking, oneOf } from './asking.ts';
 import type { Currency, Scene, User } from './scene.ts';
 
 /** What was requested under one ref, and what became of it. */
@@ -18,12 +19,13 @@ export interface Asked {
   accepted: string | undefined;
   /** The code, if it was refused. */
   refused: string | undefined;
+  /** It was refused, but an earlier request was not answered: what a dead service sent to the log may still arrive there. */
+  isUncertain: boolean;
   /** From the status, once the move has ended. */
   ended: 'confirmed' | 'failed' | undefined;
 }
 
 const SHARE = { deposits: 0.55, large: 0.1, twiceAtOnce: 0.25, otherContent: 0.15 };
-const RETRY_MS = 50;
 const LOOK_MS = 300;
 
 export interface Callers {
@@ -49,7 +51,7 @@ export function startCallers({
   readonly complain: (violation: string) => void;
 }): Callers {
   const asked: Asked[] = [];
-  let unanswered = 0;
+  const { ask, untilAnswered, unanswered } = createAsking(client, scene.secretKey);
   let isOver = false;
   const calling = Promise.all(Array.from({ length: atOnce }, callUntilOver));
   // Also reached when they are stopped.
@@ -57,7 +59,7 @@ export function startCallers({
 
   return {
     asked,
-    unanswered: () => unanswered,
+    unanswered,
     async stop() {
       isOver = true;
       await calling;
@@ -66,8 +68,8 @@ export function startCallers({
 
   async function callUntilOver(): Promise<void> {
     while (!isOver) {
-      const user = oneOf(scene.users);
-      const currency = oneOf(scene.currencies);
+      const user = oneOf(scene.users, random);
+      const currency = oneOf(scene.currencies, random);
       const kind = random() < SHARE.deposits ? 'deposit' : 'withdraw';
       // Two large ones at once exceed the funds: the second may fail on the chain.
       const [size, count] = random() < SHARE.large ? (['large', 2] as const) : (['usual', 1] as const);
@@ -95,33 +97,32 @@ export function startCallers({
     const amount = BigInt(900_000 + Math.floor(share * currency.amounts[size]));
     const ref = `${kind}-${asked.length + 1}`;
     const one = { ref, kind, user, currency, amount, accepted: undefined, refused: undefined };
-    const request: Asked = { ...one, ended: undefined };
+    const request: Asked = { ...one, isUncertain: false, ended: undefined };
     asked.push(request);
     return request;
   }
 
   /** Repeats until the outcome is known. */
   async function request(one: Asked): Promise<void> {
-    const answer = await untilAnswered(() => send(one, one.amount));
+    const [path, body] = [pathOf(one), bodyOf(one, one.amount)];
+    const first = await ask(path, body);
+    const answer = first ?? (await untilAnswered(path, body));
     if (answer.status === (one.kind === 'deposit' ? 201 : 200)) {
       one.accepted ??= answer.text;
       if (answer.text !== one.accepted) {
         complain(`${one.ref} was answered ${one.accepted} and then ${answer.text}`);
       }
-    } else if (answer.status === 409) one.refused = String(answer.json.code);
-    else complain(`${one.ref} was answered ${answer.status} ${answer.text}`);
+    } else if (answer.status === 409) {
+      one.refused = String(answer.json.code);
+      one.isUncertain ||= !first;
+    } else complain(`${one.ref} was answered ${answer.status} ${answer.text}`);
   }
 
   async function requestOtherwise(one: Asked): Promise<void> {
-    const { status, json, text } = await untilAnswered(() => send(one, one.amount + 1n));
+    const { status, json, text } = await untilAnswered(pathOf(one), bodyOf(one, one.amount + 1n));
     if (status !== 409 || json.code !== 'treasury/idempotency_conflict') {
       complain(`${one.ref} with another amount was answered ${status} ${text}`);
     }
-  }
-
-  function send({ kind, ref, user, currency }: Asked, amount: bigint): Promise<Answer | undefined> {
-    const body = { userId: user.userId, currency: currency.id, amount: amount.toString(), ref };
-    return ask(`/treasury/${kind}`, body);
   }
 
   /** Waits for the end, so that no more moves are under way than planned. */
@@ -137,31 +138,13 @@ export function startCallers({
       await delay(LOOK_MS);
     }
   }
-
-  async function untilAnswered(again: () => Promise<Answer | undefined>): Promise<Answer> {
-    for (;;) {
-      const answer = await again();
-      if (answer) return answer;
-      await delay(RETRY_MS);
-    }
-  }
-
-  /** Undefined if nobody answers, or if the service says that it does not know. */
-  async function ask(path: string, body: object): Promise<Answer | undefined> {
-    try {
-      const answer = await client.post(path, body, { key: scene.secretKey });
-      if (answer.status !== 503) return answer;
-    } catch (error) {
-      // fetch throws this when the connection breaks.
-      if (!(error instanceof TypeError)) throw error;
-    }
-    unanswered += 1;
-    return undefined;
-  }
-
-  function oneOf<Item>(items: readonly Item[]): Item {
-    const item = items[Math.floor(random() * items.length)];
-    if (item === undefined) throw new Error('There is none to choose from.');
-    return item;
-  }
 }
+
+const pathOf = ({ kind }: Asked): string => `/treasury/${kind}`;
+
+const bodyOf = ({ ref, user, currency }: Asked, amount: bigint): object => ({
+  userId: user.userId,
+  currency: currency.id,
+  amount: amount.toString(),
+  ref,
+});

@@ -1,5 +1,5 @@
 /**
- * `npm run faults`: deposits and withdrawals over a faulty chain, with workers and services being killed.
+ * `npm run faults`: deposits, withdrawals and commissions over a faulty chain, with workers and services being killed.
  * What it does and how to read it: docs/operating/faults.md.
  *
  * Exits with 0 if nothing was lost or doubled, with 1 and the evidence if something was, with 2 if it could
@@ -16,7 +16,7 @@ import { runFaults } from './runFaults.ts';
 
 const USAGE = `npm run faults -- [--small] [--faults N] [--ledger]
 
-  --small      500 faults and 21 deaths: what npm test does
+  --small      500 faults and 24 deaths: what npm test does
   --faults N   at least that many
   --ledger     no chain: random histories of bets and settlements, by the executable model of the ledger
 

@@ -59,8 +59,8 @@ async function requestDeposits(client: Client, { users, currencies, secretKey }:
     // An emptied wallet cannot pay.
     if (answer.status === 409) continue;
     const { text: accepted } = requireStatus(answer, 201);
-    const [refused, ended] = [undefined, undefined];
-    asked.push({ ref, kind: 'deposit', user, currency, amount: AMOUNT, accepted, refused, ended });
+    const outcome = { accepted, refused: undefined, isUncertain: false, ended: undefined };
+    asked.push({ ref, kind: 'deposit', user, currency, amount: AMOUNT, ...outcome });
   }
   return asked;
 }

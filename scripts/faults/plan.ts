@@ -54,6 +54,9 @@ export const REQUEST_STEPS = [
   'cashOut.beforeHold',
   'cashOut.held',
   'cashOut.requested',
+  'distribute.decided',
+  'withdraw.setAside',
+  'withdraw.decided',
 ] as const satisfies readonly FailPointName[];
 
 export const deathsIn = (plan: FaultPlan) => ({

@@ -124,6 +124,7 @@ function factsOf(events: readonly LoggedEvent[], { appId, scopeId }: TestApp): r
     if (!stream.startsWith(`account-test.${appId}.`)) return [];
     const moveOf = (ref: string) => treasuryMovePlace('test', appId, ref).moveId;
     const event = accountEvents.decode({ type, data: text, ...rest });
+    if (event.type === 'AccountCredited' && event.data.reason !== 'deposit') return [];
     if (event.type === 'AccountCredited')
       return [['deposit.received', moveOf(event.data.entryId.replace('deposit:', ''))]];
     if (event.type !== 'HoldClosed') return [];

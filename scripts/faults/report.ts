@@ -3,6 +3,7 @@ import type { Outcome } from './runFaults.ts';
 import type { Tally } from './tally.ts';
 
 export function reportOf(seed: number, outcome: Outcome): string {
+  const { askedCommissions, commissions } = outcome;
   const { faults, deaths, asked, moves, transactions, unanswered, violations, webhooks, seconds } = outcome;
   const ended = (type: string) => moves.filter(({ ends: [end] }) => end?.type === type).length;
   const sum = (figures: readonly number[]) => figures.reduce((total, figure) => total + figure, 0);
@@ -20,6 +21,9 @@ export function reportOf(seed: number, outcome: Outcome): string {
       ['transactions signed', sum(moves.map(({ attempts }) => attempts))],
       ['  expired', sum(moves.map(({ expired }) => expired))],
       ['  in a block', transactions],
+      ['commissions requested', askedCommissions.length],
+      ['  uncertain', askedCommissions.filter(({ isUncertain }) => isUncertain).length],
+      ['  booked', commissions],
       ['facts told by webhooks', webhooks],
     ]),
     '',

@@ -11,6 +11,8 @@ import { createTestDatabase, randomFrom } from '@coffer/testing';
 import { delegatingClient } from '../../services/coffer/src/testing/delegatingClient.ts';
 import { SPEC_MASTER_KEYS, serviceTemplate } from '../../services/coffer/src/testing/world.ts';
 import { type Asked, startCallers } from './callers.ts';
+import { type AskedCommission, bringUsers, startCommissionCallers } from './commissions.ts';
+import { judgeCommissions } from './commissionVerdict.ts';
 import { type DeathsOptions, killServices, killWorkers, WORKER } from './deaths.ts';
 import { startFaultyChain } from './faultyChain.ts';
 import { createNodes, type Node } from './nodes.ts';
@@ -29,6 +31,9 @@ export interface Outcome extends Verdict {
   readonly faults: Tally;
   readonly deaths: Tally;
   readonly asked: readonly Asked[];
+  readonly askedCommissions: readonly AskedCommission[];
+  /** How many the log has. */
+  readonly commissions: number;
   readonly unanswered: number;
   /** How many facts all receivers were told. */
   readonly webhooks: number;
@@ -92,6 +97,7 @@ export async function runFaults({ plan, seed, progress }: RunOptions): Promise<O
   let serving = await startService();
   const steady = delegatingClient(() => serving);
   const scene = await setScene(steady, chain, receiver, plan.users);
+  await bringUsers(steady, scene);
 
   const doomedUrls = new Set<string>();
   const anyOf = delegatingClient(() => {
@@ -99,6 +105,7 @@ export async function runFaults({ plan, seed, progress }: RunOptions): Promise<O
     return doomed !== undefined && random() < 0.5 ? clientAt(doomed) : steady;
   });
   const callers = startCallers({ client: anyOf, scene, random, atOnce: plan.movesAtOnce, complain });
+  const earners = startCommissionCallers({ client: anyOf, scene, random, complain });
   chain.setTrouble(true);
   receiver.setTrouble(true);
   const options: DeathsOptions = {
@@ -117,7 +124,7 @@ export async function runFaults({ plan, seed, progress }: RunOptions): Promise<O
   progress('faults are over; waiting for all moves to end');
   chain.setTrouble(false);
   receiver.setTrouble(false);
-  await callers.stop();
+  await Promise.all([callers.stop(), earners.stop()]);
   // What waits between two attempts starts over with the next worker.
   const last = await replacedBy(worker);
   await allEnded(steady, scene, callers.asked, complain);
@@ -132,6 +139,7 @@ export async function runFaults({ plan, seed, progress }: RunOptions): Promise<O
   await allEnded(steady, scene, asked, complain);
 
   const webhooks = await receiver.judge(steady);
+  const commissions = await judgeCommissions({ client: steady, scene, asked: earners.asked, complain });
   const verdict = await judge({ client: steady, chainUrl: chain.url, scene, asked, complain });
   await nodes
     .command(['reconcile', '--app', scene.appId, '--env', 'test', '--full', '--chain'])
@@ -139,8 +147,9 @@ export async function runFaults({ plan, seed, progress }: RunOptions): Promise<O
   return {
     ...verdict,
     ...{ faults, deaths, violations, webhooks },
-    asked,
-    unanswered: callers.unanswered(),
+    ...{ asked, commissions },
+    askedCommissions: earners.asked,
+    unanswered: callers.unanswered() + earners.unanswered(),
     seconds: (performance.now() - startedAtMs) / 1_000,
   };
 
@@ -166,11 +175,12 @@ async function allEnded(
   complain: (violation: string) => void,
 ): Promise<void> {
   const deadlineMs = performance.now() + ENDED_WITHIN_MS;
-  for (const { ref, accepted } of asked) {
-    if (accepted === undefined) continue;
+  for (const { ref, accepted, isUncertain } of asked) {
+    if (accepted === undefined && !isUncertain) continue;
     for (;;) {
       const { json, text } = await client.post('/treasury/status', { ref }, { key: secretKey });
       if (json.status === 'confirmed' || json.status === 'failed') break;
+      if (isUncertain && json.code === 'treasury/move_not_found') break;
       if (performance.now() > deadlineMs) {
         complain(`${ref} does not end: ${text}`);
         break;

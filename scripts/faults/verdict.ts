@@ -72,11 +72,10 @@ function storiesIn(events: readonly LoggedEvent[]): readonly MoveStory[] {
   });
 }
 
-/** Every accepted ref is a move as requested, and there is no other move. */
+/** Every accepted ref is a move as requested, and there is no other move but those that are uncertain. */
 function judgeLog({ asked, complain }: VerdictOptions, moves: readonly MoveStory[]): void {
-  const taken = new Map(
-    asked.flatMap((one) => (one.accepted === undefined ? [] : [[one.ref, one] as const])),
-  );
+  const isPossible = ({ accepted, isUncertain }: Asked) => accepted !== undefined || isUncertain;
+  const taken = new Map(asked.filter(isPossible).map((one) => [one.ref, one]));
   for (const { requested, ends } of moves) {
     const { key, operation, userId, currencyId, amount } = requested;
     const one = taken.get(key);
@@ -90,7 +89,9 @@ function judgeLog({ asked, complain }: VerdictOptions, moves: readonly MoveStory
     if (!isAsAsked) complain(`the log has a move that nobody requested: ${key}`);
     if (ends.length !== 1) complain(`${key} has ended ${ends.length} times`);
   }
-  for (const ref of taken.keys()) complain(`${ref} was accepted, but its move is lost`);
+  for (const [ref, { accepted }] of taken) {
+    if (accepted !== undefined) complain(`${ref} was accepted, but its move is lost`);
+  }
 }
 
 async function judgeChain(
@@ -159,15 +160,14 @@ async function judgeStatuses(
   moves: readonly MoveStory[],
 ): Promise<void> {
   const ends = new Map(moves.map(({ requested, ends: [end] }) => [requested.key, end?.type] as const));
-  for (const { ref, accepted, ended } of asked) {
+  for (const { ref, ended } of asked) {
     const { status, json } = await client.post('/treasury/status', { ref }, { key: scene.secretKey });
     const found = status === 200 ? json.status : json.code;
-    const expected =
-      accepted === undefined
-        ? 'treasury/move_not_found'
-        : ends.get(ref) === 'MoveConfirmed'
-          ? 'confirmed'
-          : 'failed';
+    const expected = !ends.has(ref)
+      ? 'treasury/move_not_found'
+      : ends.get(ref) === 'MoveConfirmed'
+        ? 'confirmed'
+        : 'failed';
     if (found !== expected) complain(`the status of ${ref} is ${found}, not ${expected}`);
     if (ended !== undefined && ended !== found) complain(`${ref} was ${ended} before it was ${found}`);
   }
