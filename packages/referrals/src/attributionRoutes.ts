@@ -1,4 +1,4 @@
-/** Codes and chains for game backends. Source: specification, Referrals; docs/api.md, Referrals. */
+/** Codes and chains for game backends. Source: specification, Referrals; docs/referrals.md. */
 import { type Endpoint, endpoint } from '@coffer/http';
 import type { Attributions } from './attributions.ts';
 import type { Chains } from './chains.ts';

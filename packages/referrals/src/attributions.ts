@@ -150,7 +150,7 @@ export function createAttributions({ handler, clock, failPoint, referrerOf }: At
     let userId = referrerUserId;
     try {
       while (userId !== user.userId) {
-        // Others' circle, which is theirs to break.
+        // A circle of others, which they break themselves.
         if (met.has(userId)) return undefined;
         met.add(userId);
         const above = { ...user, userId };

@@ -31,7 +31,7 @@ export function createChains({ handler, users, clock }: ChainDependencies) {
     return (await handler.execute(referral, stream, { type: 'ShowReferral' }, context)).answer;
   }
 
-  /** From the direct referrer up, at most so many. */
+  /** From the direct referrer up, at most `depth` of them. */
   async function chainOf(
     place: AppPlace,
     userId: string,

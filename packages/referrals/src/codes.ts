@@ -27,7 +27,7 @@ export interface CodeDependencies {
   readonly clock: Clock;
   readonly failPoint: FailPoint;
   readonly store: Pick<EventStore, 'readStream'>;
-  /** A code at random; one that is taken is followed by another. */
+  /** A random code. Called again if that code is taken. */
   readonly makeCode: () => string;
 }
 

@@ -1,4 +1,4 @@
-/** Commissions and earnings for game backends. Source: specification, Referrals; docs/api.md, Referrals. */
+/** Commissions and earnings for game backends. Source: specification, Referrals; docs/referrals.md. */
 import { type Endpoint, endpoint } from '@coffer/http';
 import type { Commissions } from './commissions.ts';
 import * as resource from './referral.resource.ts';

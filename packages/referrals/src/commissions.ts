@@ -42,7 +42,7 @@ export interface CommissionDependencies {
   readonly failPoint: FailPoint;
   readonly users: Pick<Users, 'show' | 'standing'>;
   readonly hasCurrency: (appId: string, currencyId: number) => Promise<boolean>;
-  /** The user's referrers from the direct one up, at most so many. */
+  /** The user's referrers from the direct one up, at most `depth` of them. */
   readonly chainOf: (
     place: AppPlace,
     userId: string,

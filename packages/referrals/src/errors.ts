@@ -1,6 +1,6 @@
 import { type ErrorCatalog, rejecterFor } from '@coffer/kernel';
 
-/** What referrals refuse, in the order of the checks. Source: docs/api.md, Referrals. */
+/** What referrals refuse, in the order of the checks. Source: docs/referrals.md. */
 export const referralsErrors = {
   'referrals/unknown_currency': {
     status: 404,

@@ -1,4 +1,4 @@
-/** How an operator sees referrals. Source: contract, The command line. */
+/** Referrals for operators. Source: contract, The command line. */
 import { type Endpoint, endpoint } from '@coffer/http';
 import { type AppDirectory, PLACE_ERRORS, placeOf } from '@coffer/portal';
 import * as resource from './referral.resource.ts';

@@ -1,4 +1,4 @@
-/** What a player sees and does of the referrals group. Source: specification, Referrals; docs/api.md, Referrals. */
+/** Referrals for signed-in players. Source: specification, Referrals; docs/referrals.md. */
 import { type Endpoint, endpoint } from '@coffer/http';
 import type { AppDirectory } from '@coffer/portal';
 import type { Attributions } from './attributions.ts';

@@ -1,4 +1,4 @@
-/** What an app and a player see of referrals. Source: contract, Referrals (additions). */
+/** What apps and players can read of referrals. Source: contract, Referrals (additions). */
 import { type Endpoint, endpoint } from '@coffer/http';
 import * as resource from './referral.resource.ts';
 import type { ReferralReads } from './referralReads.ts';

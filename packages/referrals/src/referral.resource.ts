@@ -1,4 +1,4 @@
-/** Requests and answers of the referrals group: money is bigint here and text outside. Source: docs/api.md, Referrals. */
+/** Requests and answers of the referrals group: money is bigint here and text outside. Source: docs/referrals.md. */
 import {
   amount,
   boundedText,
@@ -75,7 +75,7 @@ const referrer = z
   .nullable();
 const balances = z
   .array(z.object({ currency, ...figures }))
-  .meta({ description: 'In the currencies in which the user has ever earned something.' });
+  .meta({ description: 'In the currencies in which the user has earned anything.' });
 export const ownReferrals = z.object({ code, referrer, balances });
 export const ownReferralsBody = encoderOf(ownReferrals);
 

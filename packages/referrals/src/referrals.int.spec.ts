@@ -330,7 +330,7 @@ describe('Referrals', () => {
       expect(await done('withdraw', { ...request, amount: '4' })).to.include({ amount: '4', balance: '0' });
     });
 
-    it('is refused to suspended and erased users, who are answered again', async () => {
+    it('is refused to suspended and erased users, but their earlier ones are answered again', async () => {
       const userId = await newUser();
       await payout({ userId, amount: '4' });
       const before = { idemKey: newKey(), userId, currency: CHIP, amount: '1' };
@@ -385,7 +385,7 @@ describe('Referrals', () => {
     };
 
     for (const path of ['payout', 'distribute', 'withdraw'] as const) {
-      it(`of a ${path} with another content is refused by the first field that differs`, async () => {
+      it(`of a ${path} with other content is refused, naming the first field that differs`, async () => {
         const [first, changed] = (await requests())[path];
         const idemKey = newKey();
         await done(path, { ...first, idemKey }, path === 'payout' ? 201 : 200);
@@ -407,7 +407,7 @@ describe('Referrals', () => {
         }
       });
 
-      it(`of a ${path} is no other operation’s`, async () => {
+      it(`of a ${path} cannot be used for another operation`, async () => {
         const all = await requests();
         const idemKey = newKey();
         await done(path, { ...all[path][0], idemKey }, path === 'payout' ? 201 : 200);
@@ -443,7 +443,7 @@ describe('Referrals', () => {
       expect(requireStatus(answer, 201).replayed).to.equal(false);
     });
 
-    it('may come as a header', async () => {
+    it('can come as a header', async () => {
       const userId = await newUser();
       const idemKey = newKey();
       const answer = await referrals.world.client.post(

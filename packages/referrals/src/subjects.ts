@@ -36,7 +36,7 @@ export function createSubjects({ directory, users, commissions }: SubjectDepende
     if (!(await directory.currencyById(place.appId, currency))) throw reject('referrals/unknown_currency');
   }
 
-  /** In the app's currencies in which the user has ever earned something. */
+  /** In the app's currencies in which the user has earned anything. */
   async function balancesOf(
     place: AppPlace,
     userId: string,

@@ -583,7 +583,7 @@ export interface UserReferrals {
   /** Whom the user brought; the last one comes first. */
   readonly referees: readonly Referee[];
   readonly nextCursor: string | null;
-  /** In the currencies in which the user has ever earned something. */
+  /** In the currencies in which the user has earned anything. */
   readonly balances: readonly ReferralBalance[];
 }
 export interface DirectReferrer {
@@ -634,7 +634,7 @@ export interface EarningsEntry {
 export interface OwnReferrals {
   readonly code: string;
   readonly referrer: DirectReferrer | null;
-  /** In the currencies in which the user has ever earned something. */
+  /** In the currencies in which the user has earned anything. */
   readonly balances: readonly ReferralBalance[];
 }
 export interface OwnAttribution {

@@ -4,6 +4,7 @@
  */
 import { accountEvents, createAccounts, createHoldActs, postingsOf, settlesDue } from '@coffer/accounts';
 import type { Reaction } from '@coffer/consumers';
+import { actOnAllOwed } from '@coffer/consumers/testing';
 import { createCommandHandler, type EventStore, type RecordedEvent } from '@coffer/event-store';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
 import { Died } from '@coffer/event-store/testing';
@@ -104,24 +105,8 @@ export async function createPoolWorld({
     typesOf: async (prefix: string) =>
       (await events()).filter(({ stream }) => stream.startsWith(prefix)).map(({ type }) => type),
     /** Does what the hold process does with everything that the log owes; returns how much that was. */
-    async finish(node: Pick<(typeof nodes)[number], 'reactions'> = nodes[1]): Promise<number> {
-      const log = await events();
-      let acts = 0;
-      for (const reaction of node.reactions) {
-        const owed = new Map<string, RecordedEvent>();
-        for (const event of log) {
-          const effect = reaction.effectOf(event);
-          if (effect !== undefined) owed.delete(effect);
-          const cause = reaction.causeOf(event);
-          if (cause) owed.set(cause.key, event);
-        }
-        for (const cause of owed.values()) {
-          await reaction.act(cause, new AbortController().signal);
-          acts += 1;
-        }
-      }
-      return acts;
-    },
+    finish: async ({ reactions }: Pick<(typeof nodes)[number], 'reactions'> = nodes[1]) =>
+      actOnAllOwed(await events(), reactions),
     requireWhole: async () => requireWhole(await events()),
   };
 

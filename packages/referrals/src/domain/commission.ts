@@ -142,7 +142,7 @@ export type Accrual = Omit<
   readonly userId: string;
 };
 
-/** What each beneficiary gets; a part of nothing is no accrual. */
+/** What each beneficiary gets; a part of nothing is not an accrual. */
 export function accrualsOf({ type, data }: CommissionEvent): readonly Accrual[] {
   switch (type) {
     case 'PayoutDecided': {

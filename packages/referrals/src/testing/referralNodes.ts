@@ -10,6 +10,7 @@ import {
   postingsOf,
 } from '@coffer/accounts';
 import type { Reaction } from '@coffer/consumers';
+import { actOnAllOwed } from '@coffer/consumers/testing';
 import { createCommandHandler, type EventStore, type RecordedEvent } from '@coffer/event-store';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
 import { Died } from '@coffer/event-store/testing';
@@ -68,24 +69,8 @@ export function createReferralWorld({
       return (await nodes[0].users.register({ environment, scopeId, appId }, context())).answer.userId;
     },
     /** Does what the reactions do with everything that the log owes; returns how much that was. */
-    async finish({ reactions }: { readonly reactions: readonly Reaction[] } = nodes[1]): Promise<number> {
-      const log = await events();
-      let acts = 0;
-      for (const reaction of reactions) {
-        const owed = new Map<string, RecordedEvent>();
-        for (const event of log) {
-          const effect = reaction.effectOf(event);
-          if (effect !== undefined) owed.delete(effect);
-          const cause = reaction.causeOf(event);
-          if (cause) owed.set(cause.key, event);
-        }
-        for (const cause of owed.values()) {
-          await reaction.act(cause, new AbortController().signal);
-          acts += 1;
-        }
-      }
-      return acts;
-    },
+    finish: async ({ reactions }: { readonly reactions: readonly Reaction[] } = nodes[1]) =>
+      actOnAllOwed(await events(), reactions),
     /** Each user's referrals, by user. */
     referrals: async () => referralsIn(await events()),
     requireWhole: async () => requireWhole(await events()),

@@ -6,6 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { createAccounts, createHoldActs, settlesDue } from '@coffer/accounts';
 import type { Reaction } from '@coffer/consumers';
+import { actOnAllOwed } from '@coffer/consumers/testing';
 import { createCommandHandler, type EventStore, type RecordedEvent } from '@coffer/event-store';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
 import { Died } from '@coffer/event-store/testing';
@@ -241,24 +242,6 @@ export async function createTreasuryWorld({
     },
     reactionsOf,
     /** Does what the hold process does with everything that the log owes; returns how much that was. */
-    async finish(node: 0 | 1 = 1): Promise<number> {
-      const reactions = reactionsOf(node);
-      const log = await events();
-      let acts = 0;
-      for (const reaction of reactions) {
-        const owed = new Map<string, RecordedEvent>();
-        for (const event of log) {
-          const effect = reaction.effectOf(event);
-          if (effect !== undefined) owed.delete(effect);
-          const cause = reaction.causeOf(event);
-          if (cause) owed.set(cause.key, event);
-        }
-        for (const cause of owed.values()) {
-          await reaction.act(cause, new AbortController().signal);
-          acts += 1;
-        }
-      }
-      return acts;
-    },
+    finish: async (node: 0 | 1 = 1) => actOnAllOwed(await events(), reactionsOf(node)),
   };
 }
