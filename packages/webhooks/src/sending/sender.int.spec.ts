@@ -260,6 +260,25 @@ describe('the delivery of webhooks', () => {
     expect(receiver.received).to.have.length(1);
   });
 
+  it('waits while what has ended cannot be recorded, and then goes on', async () => {
+    const { receiver, id } = await endpoint();
+    await world.pool.query(
+      `create function records.refuse() returns trigger language plpgsql as $$ begin raise 'refused'; end $$;
+       create trigger refuse before update on records.webhook_attempts execute function records.refuse()`,
+    );
+    const troubles: unknown[] = [];
+    world.startSender({ onTrouble: (error) => troubles.push(error) });
+    await world.emit(1, id);
+    await until(() => troubles.length === 1);
+    await world.emit(1, id);
+    // A record is tried again after a second, in which a claim is tried many times.
+    await until(() => troubles.length === 2);
+    expect(receiver.received).to.have.length(1);
+    await world.pool.query('drop trigger refuse on records.webhook_attempts');
+    await until(async () => (await states()).every((state) => state === 'delivered'));
+    expect(receiver.received).to.have.length(2);
+  });
+
   it('waits while its subscription is disabled', async () => {
     const { receiver, id } = await endpoint();
     const set = (disabled: boolean) =>

@@ -1,12 +1,13 @@
 /**
- * Delivers what is due. One loop writes what ended and claims what begins, in statements for all lanes together; the
- * attempts themselves run beside it.
+ * Delivers what is due. One loop claims what begins and one writes what ended, each in statements for all lanes together;
+ * the attempts themselves run beside them. A claim needs only the room that an attempt leaves, and not its record: what is
+ * not recorded yet is not due.
  */
 import type { Pool } from '@coffer/database';
 import type { Clock } from '@coffer/kernel';
 import { envelopeBytes } from '../domain/envelope.ts';
 import { type Claimed, claimDue, type EndedAttempt, recordEnded, sweepDeleted } from './deliveries.ts';
-import { createLanes } from './lanes.ts';
+import { createLanes, MOST_IN_FLIGHT } from './lanes.ts';
 import { isDelivered, type Poster } from './post.ts';
 import { signedHeaders } from './signature.ts';
 import type { Target, Targets } from './targets.ts';
@@ -45,27 +46,33 @@ export function startSender({
   const lanes = createLanes();
   const underWay = new Set<Promise<void>>();
   let ended: EndedAttempt[] = [];
+  const mayBegin = createBell();
+  const hasEnded = createBell();
+  let cannotRecord = false;
   let isStopping = false;
-  let wake: () => void = () => undefined;
-  let isAwake = false;
   let lookedAtMs = Number.NEGATIVE_INFINITY;
   let sweptAtMs = Number.NEGATIVE_INFINITY;
 
-  async function run(): Promise<void> {
+  /** Until the stop. The bell ends the pause between two rounds. */
+  async function repeat(bell: Bell, pauseMs: number, round: () => Promise<void>): Promise<void> {
     while (!isStopping) {
-      isAwake = false;
+      bell.silence();
       try {
-        await recordWhatEnded();
-        await breakOffWithdrawn();
-        await sweepNowAndThen();
-        await begin(await claimDue(pool, lanes.bounds(), clock()));
-        await pause(pollMs);
+        await round();
+        await bell.rung(pauseMs);
       } catch (error) {
         onTrouble(error);
-        isAwake = false;
-        await pause(TROUBLE_PAUSE_MS);
+        bell.silence();
+        if (!isStopping) await bell.rung(TROUBLE_PAUSE_MS);
       }
     }
+  }
+
+  async function beginDue(): Promise<void> {
+    await breakOffWithdrawn();
+    await sweepNowAndThen();
+    if (isBehind()) return;
+    await begin(await claimDue(pool, lanes.bounds(), clock()));
   }
 
   async function begin(claimed: readonly Claimed[]): Promise<void> {
@@ -97,19 +104,27 @@ export function startSender({
     // That we have broken it off says nothing about the endpoint.
     if (signal.aborted && !succeeded) return;
     ended.push({ subscriptionId, sequence, number, succeeded, ...outcome });
-    rouse();
+    hasEnded.ring();
+    mayBegin.ring();
   }
+
+  /** What is not recorded is attempted again, so nothing more begins until it is. */
+  const isBehind = (): boolean => cannotRecord || ended.length >= MOST_IN_FLIGHT;
 
   async function recordWhatEnded(): Promise<void> {
     const some = ended;
     if (some.length === 0) return;
+    const wasBehind = isBehind();
     ended = [];
     try {
       await recordEnded(pool, some, clock());
+      cannotRecord = false;
     } catch (error) {
       ended = [...some, ...ended];
+      cannotRecord = true;
       throw error;
     }
+    if (wasBehind) mayBegin.ring();
   }
 
   /** Deletion wins, also against attempts under way, and whoever deletes: at most a poll later nothing is sent. */
@@ -127,28 +142,16 @@ export function startSender({
     await sweepDeleted(pool);
   }
 
-  function rouse(): void {
-    isAwake = true;
-    wake();
-  }
-
-  async function pause(ms: number): Promise<void> {
-    if (isAwake || isStopping) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  }
-
-  const running = run();
+  const running = Promise.all([
+    repeat(mayBegin, pollMs, beginDue),
+    repeat(hasEnded, pollMs, recordWhatEnded),
+  ]);
   return {
-    wake: rouse,
+    wake: mayBegin.ring,
     async stop() {
       isStopping = true;
-      wake();
+      mayBegin.ring();
+      hasEnded.ring();
       await running;
       const grace = AbortSignal.timeout(stopGraceMs);
       const timeUp = new Promise<void>((resolve) => grace.addEventListener('abort', () => resolve()));
@@ -157,6 +160,38 @@ export function startSender({
       ended = [];
       await poster.close();
       if (inTime.length > 0) await recordEnded(pool, inTime, clock()).catch(onTrouble);
+    },
+  };
+}
+
+interface Bell {
+  readonly ring: () => void;
+  /** Forgets that it was rung. */
+  readonly silence: () => void;
+  /** Once it is rung, also if it was before, or after so long. */
+  readonly rung: (withinMs: number) => Promise<void>;
+}
+
+function createBell(): Bell {
+  let isRung = false;
+  let wake: () => void = () => undefined;
+  return {
+    ring() {
+      isRung = true;
+      wake();
+    },
+    silence() {
+      isRung = false;
+    },
+    async rung(withinMs) {
+      if (isRung) return;
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, withinMs);
+        wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
     },
   };
 }

@@ -65,11 +65,13 @@ export async function startSendingWorld() {
     startSender({
       beforeTargets = async () => {},
       clock = () => now,
+      onTrouble = (error) => troubles.push(error),
       ...options
     }: {
       readonly timeoutMs?: number;
       readonly clock?: Clock;
       readonly beforeTargets?: () => Promise<void>;
+      readonly onTrouble?: (error: unknown) => void;
     } = {}): Sender {
       const targets = createTargets({ pool, secretBox, reachOf });
       const sender = startSender({
@@ -82,7 +84,7 @@ export async function startSendingWorld() {
             return targets.of(ids);
           },
         },
-        onTrouble: (error) => troubles.push(error),
+        onTrouble,
         pollMs: 5,
         stopGraceMs: 100,
       });
