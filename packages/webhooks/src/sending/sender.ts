@@ -3,6 +3,7 @@
  * the attempts themselves run beside them. A claim needs only the room that an attempt leaves, and not its record: what is
  * not recorded yet is not due.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from '@coffer/database';
 import type { Clock } from '@coffer/kernel';
 import { envelopeBytes } from '../domain/envelope.ts';
@@ -31,6 +32,7 @@ interface SenderOptions {
   readonly stopGraceMs?: number;
 }
 
+const SHORTEST_ROUND_MS = 10;
 const TROUBLE_PAUSE_MS = 1_000;
 const SWEEP_INTERVAL_MS = 10_000;
 
@@ -56,10 +58,13 @@ export function startSender({
   /** Until the stop. The bell ends the pause between two rounds. */
   async function repeat(bell: Bell, pauseMs: number, round: () => Promise<void>): Promise<void> {
     while (!isStopping) {
+      const begunMs = performance.now();
       bell.silence();
       try {
         await round();
         await bell.rung(pauseMs);
+        // What comes one by one is dealt with together.
+        if (!isStopping) await delay(Math.max(0, begunMs + SHORTEST_ROUND_MS - performance.now()));
       } catch (error) {
         onTrouble(error);
         bell.silence();
