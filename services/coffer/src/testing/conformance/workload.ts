@@ -31,15 +31,17 @@ const OPENS_AN_EPOCH = 2;
 const POOLS_AN_EPOCH = 1;
 const COMMISSIONS_AN_EPOCH = 4;
 const STEPS_AN_EPOCH = 50;
+const NOBODY = 'usr_00000000000000000000000000';
 const CURRENCY_IDS = { SOL: 1, CHIP: 2 };
 
 type Beginning = Pick<Step, 'place' | 'call'>;
 type Playing = Pick<WorkloadOptions, 'places' | 'usersOf'>;
 
-/** Each after the one before: funds and codes, and then who brought whom, which nothing later changes. */
+/** Each after the one before: funds and codes, and who brought whom, which nothing later changes; then what is refused. */
 export const beginnings = (playing: Playing): readonly (readonly Beginning[])[] => [
   [...firstFunds(playing), ...codes(playing)],
   attributions(playing),
+  rareRefusals(playing),
 ];
 
 const codeOf = (index: number) => `Player-${index}`;
@@ -62,6 +64,34 @@ const attributions = ({ places, usersOf }: Playing): readonly Beginning[] =>
         return { place, call: { kind: 'single', operation } };
       }),
   );
+
+/** Of requests at random, a run may have none of these. */
+const rareRefusals = ({ places, usersOf }: Playing): readonly Beginning[] =>
+  places.flatMap((place) => {
+    const users = usersOf(place);
+    const [first = '', last = ''] = [users[0], users.at(-1)];
+    const payout = { op: 'payout', userId: first, currencyId: CURRENCY_IDS.CHIP, amount: '1' } as const;
+    const lock = {
+      op: 'lock',
+      poolId: 'refused',
+      betId: 'bet-1',
+      userId: first,
+      currencyId: CURRENCY_IDS.CHIP,
+    } as const;
+    const refused: readonly Asked[] = [
+      { ...lock, amount: '1', userId: NOBODY },
+      { ...lock, amount: '1', currencyId: 9 },
+      { ...lock, amount: amountIn('CHIP', 1_000) },
+      { op: 'attribute', userId: last, code: 'nobody' },
+      { op: 'attribute', userId: last, code: codeOf(users.length - 1) },
+      { op: 'attribute', userId: last, code: codeOf(0) },
+      { op: 'attribute', userId: first, code: codeOf(users.length - 1) },
+      { op: 'code', userId: first, code: codeOf(1) },
+      { ...payout, idemKey: 'of-nobody', userId: NOBODY },
+      { ...payout, idemKey: 'in-nothing', currencyId: 9 },
+    ];
+    return refused.map((operation) => ({ place, call: { kind: 'single', operation } as const }));
+  });
 
 /** So that most later requests get beyond "not enough". */
 function firstFunds({ places, usersOf }: Playing): readonly Beginning[] {
@@ -141,7 +171,7 @@ export function scriptOf({ places, usersOf, steps }: WorkloadOptions, random: Ra
     const owner = key && happens(0.8) ? ownerOf(place, key) : player;
     const operation = {
       op: 'open' as const,
-      userId: happens(0.06) ? 'usr_00000000000000000000000000' : owner.userId,
+      userId: happens(0.06) ? NOBODY : owner.userId,
       gameCode: happens(0.9) ? 'dice' : 'slots',
       currency: happens(0.06) ? 'NONE' : owner.currency,
       lockAmount: amountIn(owner.currency, happens(0.8) ? 12 : 40),
@@ -174,9 +204,7 @@ export function scriptOf({ places, usersOf, steps }: WorkloadOptions, random: Ra
     const kind = upTo(99);
     if (kind < 40) {
       const { betId, ...usual } = pick(bets);
-      const userId = happens(0.9)
-        ? usual.userId
-        : pick([...usersOf(place), 'usr_00000000000000000000000000']);
+      const userId = happens(0.9) ? usual.userId : pick([...usersOf(place), NOBODY]);
       const amount = happens(0.92) ? usual.amount : amountIn(currency, 1 + upTo(90));
       return { op: 'lock', poolId, betId, userId, currencyId, amount };
     }
@@ -196,7 +224,7 @@ export function scriptOf({ places, usersOf, steps }: WorkloadOptions, random: Ra
 
   function ofReferrals(place: KeyedPlace, epoch: number): Asked {
     const users = usersOf(place);
-    const anyone = () => (happens(0.12) ? 'usr_00000000000000000000000000' : pick(users));
+    const anyone = () => (happens(0.12) ? NOBODY : pick(users));
     const kind = upTo(99);
     if (kind < 6) return { op: 'chain', userId: anyone(), depth: 1 + upTo(9) };
     if (kind < 12)
