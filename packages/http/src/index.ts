@@ -6,6 +6,7 @@ export * from './endpoint.ts';
 export { httpErrors } from './errors.ts';
 export { type ErrorOf, failureOf, type KnownFailure } from './failure.ts';
 export { differentKeys, idempotencyKeyOf } from './idempotencyKey.ts';
+export { DOCUMENT_MAX_AGE_SECONDS, type JsonDocument, jsonDocument } from './jsonDocument.ts';
 export { createLogger, type Logger } from './logger.ts';
 export { longTask, type TaskProgress, type TaskResult, taskLine, taskResult } from './longTask.ts';
 export { createMetricsRegistry, type MetricFigures } from './metrics.ts';

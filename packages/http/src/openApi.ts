@@ -126,6 +126,7 @@ const TAGS: Readonly<Record<string, string>> = {
   portal: 'The admin API: operators only.',
   webhooks: 'What is sent to the endpoints that the owner of an app has subscribed.',
   errors: 'Every error code.',
+  schemas: 'JSON schemas of the stored events, as Kafka and exported logs hold them.',
   'openapi.json': 'This document.',
 };
 

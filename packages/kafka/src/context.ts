@@ -1,7 +1,9 @@
-/** Kafka: every event of the log, once and in order, in topics; and what webhooks tell. */
+/** Kafka: every event of the log, once and in order, in topics; what webhooks tell; and the schemas of events. */
 import { defineContext, type Platform } from '@coffer/host';
+import { kafkaErrors } from './errors.ts';
 import { observeRelay } from './metrics.ts';
 import { KAFKA_CONSUMER, startRelay } from './relay.ts';
+import { schemaEndpoints } from './schemaRoutes.ts';
 import type { KafkaSettings } from './settings.ts';
 import type { ToldEvents } from './toldEvents.ts';
 
@@ -16,11 +18,14 @@ interface KafkaNeeds extends KafkaGiven {
 
 export const kafkaContext = defineContext({
   name: 'kafka',
+  errors: kafkaErrors,
   // A stream with a gap would be a wrong one.
   unskippable: [KAFKA_CONSUMER.name],
-  create({ registry, kafka: settings, toldEvents }: Platform & KafkaNeeds) {
-    if (!settings) return {};
+  create({ registry, whole, kafka: settings, toldEvents }: Platform & KafkaNeeds) {
+    const endpoints = schemaEndpoints(whole.streams);
+    if (!settings) return { endpoints };
     return {
+      endpoints,
       workers: [
         {
           role: 'kafka-relay',

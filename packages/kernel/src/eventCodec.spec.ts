@@ -29,6 +29,7 @@ const chips = eventCodec({
   ChipsSold: {
     version: 3,
     data: z.object({ amount, to: z.string() }),
+    formerData: { 1: z.object({ amount }), 2: z.object({ amount, buyer: z.string() }) },
     upcasts: {
       // Version 1 had no buyer; version 2 called it `buyer`.
       1: (data) => ({ ...z.object({ amount: z.string() }).parse(data), buyer: 'house' }),
@@ -43,6 +44,20 @@ type ChipsEvent = EventIn<typeof chips>;
 
 describe('an event codec', () => {
   it('lists its types', () => expect(chips.types).to.deep.equal(['ChipsBought', 'ChipsSold']));
+
+  it('has a schema of each version of each type', () => {
+    const fields = chips.dataSchemas.map(({ type, version, data }) => [
+      type,
+      version,
+      Object.keys(z.toJSONSchema(data, { io: 'input' }).properties ?? {}),
+    ]);
+    expect(fields).to.deep.equal([
+      ['ChipsBought', 1, ['amount', 'note']],
+      ['ChipsSold', 1, ['amount']],
+      ['ChipsSold', 2, ['amount', 'buyer']],
+      ['ChipsSold', 3, ['amount', 'to']],
+    ]);
+  });
 
   it('writes money as text, and the schema version into the metadata', () => {
     const bought: ChipsEvent = { type: 'ChipsBought', data: { amount: MAX_AMOUNT } };

@@ -18,8 +18,17 @@ interface EncodedEvent {
   readonly schemaVersion: number;
 }
 
+/** The stored data of an event type in one version. */
+interface DataSchema {
+  readonly type: string;
+  readonly version: number;
+  readonly data: z.ZodType<unknown, unknown>;
+}
+
 export interface EventCodec<Event> {
   readonly types: readonly string[];
+  /** Of every type in every version that can be on disk. */
+  readonly dataSchemas: readonly DataSchema[];
   readonly encode: (event: Event) => EncodedEvent;
   /** Throws `UnknownEventError` on a type or version that this release does not know; it never guesses. */
   readonly decode: (stored: StoredEvent) => Event;
@@ -77,6 +86,8 @@ interface EventDefinition {
   /** The current version; 1 unless said otherwise. */
   readonly version?: number;
   readonly data: z.ZodType<unknown, unknown>;
+  /** The data of each earlier version (the key): the schema that it had when it was the current one. */
+  readonly formerData?: Readonly<Record<number, z.ZodType<unknown, unknown>>>;
   /** From the JSON of version n (the key) to the JSON of version n + 1. */
   readonly upcasts?: Readonly<Record<number, (data: unknown) => unknown>>;
 }
@@ -107,6 +118,14 @@ export function eventCodec<const Definitions extends Readonly<Record<string, Eve
 
   return {
     types: [...byType.keys()],
+    dataSchemas: [...byType].flatMap(([type, { version = 1, data, formerData = {} }]) => [
+      ...Object.entries(formerData).map(([former, schema]) => ({
+        type,
+        version: Number(former),
+        data: schema,
+      })),
+      { type, version, data },
+    ]),
     encode: (event) => {
       const definition = definitionOf(event.type);
       return {

@@ -1,6 +1,8 @@
 /** What the composed service declares: its errors, its API, and what of it is for pages. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { allowSignIn } from '@coffer/auth/testing';
-import { setUpApp } from '@coffer/host/testing';
+import { requireStatus, setUpApp } from '@coffer/host/testing';
 import { expect } from 'chai';
 import { CONTEXTS } from './contexts.ts';
 import { operationsOf } from './testing/documentedOperations.ts';
@@ -66,6 +68,31 @@ describe('The service, about itself', () => {
     const listed = Object.entries(catalog).map(([code, entry]) => ({ code, ...entry }));
     expect(json.errors).to.have.deep.members(listed);
     for (const { code } of listed) expect(code).to.match(/^[a-z]+\/[a-z_]+$/);
+  });
+
+  it('lists the schemas of stored events, and serves each as it is in docs/schemas, to anyone', async () => {
+    const folder = join(import.meta.dirname, '../../../docs/schemas');
+    const stored = async (path: string) => JSON.parse(await readFile(join(folder, path), 'utf8'));
+    const { schemas: listed } = Object((await world.client.get('/schemas', { key: null })).json);
+    const committed = (await stored('index.json')).schemas;
+    expect(listed).to.have.length(committed.length).and.to.have.length.greaterThan(0);
+    for (const [index, { path, ...named }] of listed.entries()) {
+      const { file, ...expected } = committed[index];
+      expect(named).to.deep.equal(expected);
+      const answer = requireStatus(await world.client.get(path, { key: null }), 200);
+      expect(answer.json).to.deep.equal(await stored(file));
+      expect(answer.headers.get('cache-control')).to.equal('public, max-age=300');
+      const known = { 'if-none-match': answer.headers.get('etag') ?? '' };
+      requireStatus(await world.client.get(path, { key: null, headers: known }), 304);
+    }
+  });
+
+  it('has no schema of what is not an event', async () => {
+    const unknown = ['playSession/BetPlaced/2', 'playSession/BetPlaced/01', 'account/BetPlaced/1', 'a/b/x'];
+    for (const path of unknown) {
+      const { status, json } = await world.client.get(`/schemas/${path}`, { key: null });
+      expect([status, json.code], path).to.deep.equal([404, 'kafka/schema_not_found']);
+    }
   });
 
   it('describes itself in OpenAPI 3.1, whole: every reference leads somewhere', async () => {

@@ -32,6 +32,7 @@ describe('an event as a message', () => {
       subject: bet.stream,
       time: '2026-01-01T00:00:00.000Z',
       datacontenttype: 'application/json',
+      dataschema: 'urn:coffer:event:playSession:BetPlaced:1',
       environment: 'live',
       app: APP,
       revision: 3,

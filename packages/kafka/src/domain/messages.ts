@@ -1,5 +1,6 @@
 /** What the topics hold: facts as CloudEvents 1.0 in structured JSON, and the envelopes of webhooks as they are sent. */
 import { decodeMetadata, parseStreamName } from '@coffer/kernel';
+import { schemaIdOf } from './schemaId.ts';
 import type { TopicNames } from './topics.ts';
 
 export interface Message {
@@ -49,6 +50,7 @@ export function factMessage(
     subject: stream,
     time: occurredAt,
     datacontenttype: 'application/json',
+    dataschema: schemaIdOf(category, type, schemaVersion),
     environment,
     [ownerKind]: owner,
     revision,
