@@ -1,3 +1,4 @@
+export * from './certificates.ts';
 export * from './compileCache.ts';
 export * from './endAtFirstFailure.ts';
 export * from './eventFixtures.ts';

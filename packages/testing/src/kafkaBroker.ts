@@ -6,6 +6,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import type { Certificates } from './certificates.ts';
 import { leaveOut } from './eventStores.ts';
 import { kafkaJars, whyNoBroker } from './kafkaArtifacts.ts';
 import { freePortPair } from './ports.ts';
@@ -14,11 +15,13 @@ import { eventually } from './waiting.ts';
 interface KafkaBroker {
   /** `host:port`, for KAFKA_BROKERS. */
   readonly brokers: string;
+  /** The same, without TLS and with every right: for what a spec itself reads and changes. */
+  readonly inside: string;
   readonly pid: () => number;
   /** SIGKILL. Resolves when the process is gone. */
   readonly kill9: () => Promise<void>;
-  /** Starts it again on the same port with the same files. */
-  readonly restart: () => Promise<void>;
+  /** Starts it again on the same port with the same files, of which none may become larger than so many bytes: a disk that is full. */
+  readonly restart: (mostFileBytes?: number) => Promise<void>;
   /** What a program of the artifacts prints until it ends, such as `org.apache.kafka.tools.consumer.ConsoleConsumer`. */
   readonly tool: (main: string, args: readonly string[]) => Promise<string>;
   /** Ends it and removes its files. */
@@ -30,8 +33,8 @@ interface KafkaBrokerOptions {
   readonly properties?: Readonly<Record<string, string>>;
   /** Whoever connects needs one of these passwords; `admin` may do everything, the others nothing until they are allowed to. */
   readonly users?: Readonly<Record<string, string>>;
-  /** No file may become larger: a disk that is full. */
-  readonly mostFileBytes?: number;
+  /** Whoever connects needs TLS. */
+  readonly certificates?: Pick<Certificates, 'cert' | 'key'>;
 }
 
 const CLUSTER_ID = 'Y29mZmVyLXNwZWNzLWthZg';
@@ -94,11 +97,12 @@ async function startKafkaBroker(options: KafkaBrokerOptions = {}): Promise<Kafka
   let running = await start();
   return {
     brokers: `127.0.0.1:${port}`,
+    inside: `127.0.0.1:${insidePort}`,
     pid: () => running.pid,
     kill9: () => running.kill9(),
-    async restart() {
+    async restart(mostFileBytes) {
       await running.kill9();
-      running = await start();
+      running = await start(mostFileBytes);
     },
     async tool(main, args) {
       const { stdout } = await promisify(execFile)('java', java(main, ...args), {
@@ -109,8 +113,8 @@ async function startKafkaBroker(options: KafkaBrokerOptions = {}): Promise<Kafka
     stop: () => running.stop(),
   };
 
-  async function start() {
-    const blocks = options.mostFileBytes === undefined ? 'unlimited' : String(options.mostFileBytes / 512);
+  async function start(mostFileBytes?: number) {
+    const blocks = mostFileBytes === undefined ? 'unlimited' : String(mostFileBytes / 512);
     // When this process is gone, however it ended, its end of the pipe closes: then nothing of the broker is left.
     const script = `ulimit -f ${blocks}; folder=$1; shift; "$@" </dev/null >>"$folder/log" 2>&1 & echo $!
       if read -r keep; then kill -9 $!; wait; else kill -9 $!; wait; rm -rf "$folder"; fi`;
@@ -156,9 +160,9 @@ function listens(port: number): Promise<boolean> {
 function serverProperties(
   folder: string,
   { port, insidePort }: Readonly<Record<'port' | 'insidePort', number>>,
-  { users, properties }: KafkaBrokerOptions,
+  { users, certificates, properties }: KafkaBrokerOptions,
 ): string {
-  const protocol = users ? 'SASL_PLAINTEXT' : 'PLAINTEXT';
+  const protocol = `${users ? 'SASL_' : ''}${certificates ? 'SSL' : 'PLAINTEXT'}`;
   const plainUsers = Object.entries(users ?? {}).map(([user, password]) => `user_${user}="${password}"`);
   const jaas = (mechanism: string, login: string) =>
     `org.apache.kafka.common.security.${mechanism} required ${login};`;
@@ -169,6 +173,12 @@ function serverProperties(
     'listener.name.broker.scram-sha-512.sasl.jaas.config': jaas('scram.ScramLoginModule', ''),
     'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
     'super.users': 'User:admin;User:ANONYMOUS',
+  };
+  const inOneLine = (pem: string) => pem.trim().replaceAll('\n', '\\n');
+  const encrypted = certificates && {
+    'ssl.keystore.type': 'PEM',
+    'ssl.keystore.certificate.chain': inOneLine(certificates.cert),
+    'ssl.keystore.key': inOneLine(certificates.key),
   };
   const all = {
     'process.roles': 'broker,controller',
@@ -190,6 +200,7 @@ function serverProperties(
     // A lone node waits for nobody when it starts again.
     'controller.quorum.election.timeout.ms': '200',
     ...(users && secured),
+    ...encrypted,
     ...properties,
   };
   return Object.entries(all)

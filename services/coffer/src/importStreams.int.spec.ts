@@ -52,13 +52,18 @@ describe('an import into the configured store', () => {
     expect(error).to.be.instanceOf(CommandFailure).and.have.property('message').that.includes(path);
   });
 
-  it('is refused while a service runs, before anything is written', async () => {
-    await pool.query(`insert into records.consumers (name, owner, leased_until)
-                      values ('holds', 'somebody', now() + interval '1 minute')`);
-    const error = await importing().catch((refused: unknown) => refused);
-    expect(error).to.be.instanceOf(CommandFailure).and.have.property('message').that.includes('somebody');
-    expect(await store.head()).to.equal(undefined);
-  });
+  for (const consumer of ['holds', 'kafka']) {
+    it(`is refused while a service runs ${consumer}, before anything is written`, async () => {
+      await pool.query(
+        `insert into records.consumers (name, owner, leased_until)
+         values ($1, 'somebody', now() + interval '1 minute')`,
+        [consumer],
+      );
+      const error = await importing().catch((refused: unknown) => refused);
+      expect(error).to.be.instanceOf(CommandFailure).and.have.property('message').that.includes('somebody');
+      expect(await store.head()).to.equal(undefined);
+    });
+  }
 });
 
 async function* oneEvent(): AsyncGenerator<Uint8Array> {

@@ -7,6 +7,7 @@ import { CHAIN_WORKER, pauseSigning } from '@coffer/chain-worker';
 import { type ConsumerKey, forgetPlace, leaseHolder } from '@coffer/consumers';
 import { type Client, type Pool, type Queryable, withTransaction } from '@coffer/database';
 import { forgetSnapshots } from '@coffer/event-store/postgres';
+import { KAFKA_CONSUMER } from '@coffer/kafka';
 import { READ_MODELS_CONSUMER, readSchemas } from '@coffer/read-models';
 import { forgetScrubPass, verifiedSchemas } from '@coffer/reconcile';
 import { CommandFailure, EXIT } from './cli/failure.ts';
@@ -75,7 +76,8 @@ async function dropAll(client: Client, schemas: readonly string[]): Promise<read
 /** Throws a `CommandFailure` while one of the consumers has a runner, which might write what it has read. */
 export async function refuseWhileServicesRun(db: Queryable): Promise<void> {
   const readModels = (await readSchemas(db)).map((schema) => ({ schema, name: READ_MODELS_CONSUMER }));
-  for (const key of [...readModels, ...PROCESSES, CHAIN_CONSUMER]) await refuseWhileRun(db, key);
+  for (const key of [...readModels, ...PROCESSES, CHAIN_CONSUMER, KAFKA_CONSUMER])
+    await refuseWhileRun(db, key);
 }
 
 async function refuseWhileRun(db: Queryable, key: ConsumerKey): Promise<void> {

@@ -6,8 +6,8 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { readOperatorFile } from '@coffer/portal/operatorFile';
 import { webhooks } from '@coffer/sdk';
-import { until } from '@coffer/testing';
-import { newCertificates, startSecureReceiver } from '@coffer/webhooks/testing';
+import { newCertificates, until } from '@coffer/testing';
+import { startSecureReceiver } from '@coffer/webhooks/testing';
 import { expect } from 'chai';
 import { type ServiceProcess, serviceProcesses } from './testing/serviceProcess.ts';
 

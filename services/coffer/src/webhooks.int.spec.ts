@@ -4,7 +4,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { roles as allRoles } from '@coffer/host';
 import { requireStatus, type TestApp, textOf } from '@coffer/host/testing';
 import { createBackendClient, NOTHING_RECEIVED, webhooks } from '@coffer/sdk';
-import { eventually, until } from '@coffer/testing';
+import { eventually, newCertificates, until } from '@coffer/testing';
 import {
   appWithGem,
   LAMPORTS_PER_SOL,
@@ -16,7 +16,7 @@ import {
   unsignedTransfer,
   withdrawalWith,
 } from '@coffer/wallets/testing';
-import { newCertificates, type SecureReceiver, startSecureReceiver } from '@coffer/webhooks/testing';
+import { type SecureReceiver, startSecureReceiver } from '@coffer/webhooks/testing';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { default as addFormats } from 'ajv-formats';
 import { expect } from 'chai';

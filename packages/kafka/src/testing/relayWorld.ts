@@ -27,7 +27,8 @@ interface ToldLog extends ToldEvents {
   readonly cut: (appId: string, last: number) => void;
 }
 
-export function relayWorld(brokers: () => string) {
+/** `inside` is where the topics are read. */
+export function relayWorld(brokers: () => string, inside = brokers) {
   let database: TestDatabase;
   let store: EventStore;
   let prefix: string;
@@ -108,7 +109,7 @@ export function relayWorld(brokers: () => string) {
     async expectTopicsToEqualLog(): Promise<readonly ReadMessage[]> {
       const log = await wholeLog(store);
       const messages = await readTopics(
-        brokers(),
+        inside(),
         factTopics(prefix, log),
         (read) => new Set(read.map(({ value }) => JSON.parse(value).id)).size >= log.length,
       );

@@ -1,3 +1,2 @@
 export * from './bareClient.ts';
-export * from './certificates.ts';
 export * from './secureReceiver.ts';

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
 import { createServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import type { Certificates } from './certificates.ts';
+import type { Certificates } from '@coffer/testing';
 
 interface SecurelyReceived {
   readonly path: string;

@@ -37,7 +37,7 @@ export async function newCertificates(): Promise<Certificates> {
     {
       ...common,
       issuer: ca.subject,
-      subject: 'CN=A receiver of webhooks',
+      subject: 'CN=This machine',
       signingKey: caKeys.privateKey,
       publicKey: keys.publicKey,
       extensions: [

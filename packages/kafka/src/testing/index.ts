@@ -1,0 +1,1 @@
+export { readTopics } from './topicReader.ts';
