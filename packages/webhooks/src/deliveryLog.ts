@@ -89,6 +89,11 @@ async function attemptsOf(db: Queryable, subscriptionId: string, sequences: read
 /** So many at once that nobody waits. */
 export const RESENT_AT_ONCE = 1_000;
 
+/** A deletion waits for those that are sent again, and then fails them; after it, there are none. */
+const IF_ENABLED = `with enabled as (
+    select from records.webhook_subscriptions where subscription_id = $2 and state = 'enabled' for key share
+  )`;
+
 interface Recipient {
   readonly id: string;
   readonly events: readonly EventType[] | null;
@@ -107,7 +112,8 @@ export async function resendRange(
   now: Date,
 ): Promise<number> {
   const { rowCount } = await db.query(
-    `insert into records.webhook_deliveries as d
+    `${IF_ENABLED}
+     insert into records.webhook_deliveries as d
        (subscription_id, sequence, app_id, previous_sequence, next_attempt_at)
      select $2, e.sequence, e.app_id,
        greatest(lag(e.sequence) over (order by e.sequence),
@@ -115,7 +121,7 @@ export async function resendRange(
           where b.subscription_id = $2 and b.sequence < e.sequence)),
        $7
      from records.webhook_events e
-     where e.app_id = $1 and e.sequence between $3 and $4
+     where e.app_id = $1 and e.sequence between $3 and $4 and exists (select from enabled)
        and ($5::text[] is null or e.type = any($5)) and ($6::text is null or e.environment = $6)
      on conflict (subscription_id, sequence) do update
      set state = 'pending', failures = 0, first_attempt_at = null, next_attempt_at = excluded.next_attempt_at
@@ -134,11 +140,13 @@ export async function resendFailed(
   now: Date,
 ): Promise<number> {
   const { rowCount } = await db.query(
-    `update records.webhook_deliveries d
+    `${IF_ENABLED}
+     update records.webhook_deliveries d
      set state = 'pending', failures = 0, first_attempt_at = null, next_attempt_at = $4
      from (select d.sequence from records.webhook_deliveries d
        join records.webhook_events e on e.app_id = d.app_id and e.sequence = d.sequence
        where d.subscription_id = $2 and d.app_id = $1 and d.state = 'failed' and e.created_at >= $3
+         and exists (select from enabled)
        order by d.sequence limit ${RESENT_AT_ONCE} for update of d) as failed
      where d.subscription_id = $2 and d.sequence = failed.sequence`,
     [appId, subscriptionId, since, now],

@@ -7,6 +7,8 @@ import { until } from '@coffer/testing';
 import { expect } from 'chai';
 import { Webhook } from 'standardwebhooks';
 import { type WebhooksGiven, webhooksContext } from './context.ts';
+import { resendFailed, resendRange } from './deliveryLog.ts';
+import { subscriptionOf } from './subscriptions.ts';
 import { type Receiver, startReceiver } from './testing/receiver.ts';
 
 type Given = PortalGiven & WebhooksGiven;
@@ -258,6 +260,22 @@ describe('the management of webhooks', () => {
       hasMore: false,
     });
     await until(() => seen() === before + 5);
+  });
+
+  it('delivers nothing again for a subscription that is deleted meanwhile', async () => {
+    const { id } = await subscribed();
+    const subscription = await subscriptionOf(world.pool, appId, id);
+    await call('DELETE', `/${id}`);
+    await emit(1);
+    await emit(2, id);
+    await world.pool.query(
+      `update records.webhook_deliveries set state = 'failed' where subscription_id = $1`,
+      [id],
+    );
+    const now = new Date();
+    const range = { from: 1n, to: 2n };
+    expect(await resendRange(world.pool, appId, subscription, range, now)).to.equal(0);
+    expect(await resendFailed(world.pool, appId, id, new Date(0), now)).to.equal(0);
   });
 
   it('allows an app a hundred of them', async () => {
