@@ -320,7 +320,7 @@ const deliveryEndpoints = ({
     path: `${WEBHOOK}/resend`,
     credential: 'portal',
     summary: 'Deliver events again',
-    description: `Either the events numbered from..to (at most ${RESENT_AT_ONCE}; to is from if left out), or what failed since a time. Each keeps its id, number and bytes, and has all attempts ahead of it. While hasMore is true, ask again.`,
+    description: `Either the events numbered from..to (at most ${RESENT_AT_ONCE}; to is from if left out), or what failed since a time. Each keeps its id, number and bytes, and has all attempts ahead of it. While hasMore is true, ask again: for numbers, with from ${RESENT_AT_ONCE} higher; for a time, with the same one.`,
     body: z.union([
       z.strictObject({ from: sequence, to: sequence.optional() }),
       z.strictObject({ failedSince: time }),
