@@ -6,7 +6,7 @@ interface Bar {
   /** The ratio (or figure) must be at least, or at most, the limit. */
   readonly atLeast?: number;
   readonly atMost?: number;
-  readonly unit: 'x' | 'bets/s' | 'credits/s' | 'deliveries/s' | 'ms' | 'MiB';
+  readonly unit: 'x' | 'bets/s' | 'credits/s' | 'deliveries/s' | 'events/s' | 'ms' | 'MiB';
 }
 
 const BARS = {
@@ -43,6 +43,10 @@ const BARS = {
   deliveriesBare: { name: 'deliveries of webhooks / bare posts', atLeast: 0.5, unit: 'x' },
   emitLag: { name: 'p99 from event to webhook at 500/s', atMost: 250, unit: 'ms' },
   betsBesideWebhooks: { name: 'bets with webhooks / without', atLeast: 0.9, unit: 'x' },
+  relay: { name: 'catching up with Kafka', atLeast: 20_000, unit: 'events/s' },
+  relayBare: { name: 'catching up / bare kafkajs', atLeast: 0.5, unit: 'x' },
+  relayLag: { name: 'p99 from event to Kafka at 1,000/s', atMost: 500, unit: 'ms' },
+  betsBesideRelay: { name: 'bets with the relay / without', atLeast: 0.95, unit: 'x' },
   append: { name: 'conditional append / bare insert', atLeast: 0.6, unit: 'x' },
   replay: { name: 'replay / bare select', atLeast: 0.6, unit: 'x' },
 } as const satisfies Readonly<Record<string, Bar>>;

@@ -12,6 +12,7 @@ import type { Run } from './children.ts';
 import { type Comparison, compareRows, comparisonRows, readRows } from './compare.ts';
 import { prepareHttpBench } from './httpBench.ts';
 import { measureBets, measureSignIns } from './httpRows.ts';
+import { measureKafka } from './kafkaRows.ts';
 import { measureBatches, measureSoak, measureState } from './largeState.ts';
 import { measureLogReading } from './logReading.ts';
 import { machineFacts } from './machine.ts';
@@ -93,11 +94,12 @@ async function bench(run: Run): Promise<number> {
   const store = parts.includes('store') ? await measureStore(run, plan) : undefined;
   const http = await measureHttp(run, plan, parts);
   const batches = parts.includes('batches') ? await measureBatches(run, plan) : undefined;
+  const kafka = parts.includes('kafka') ? await measureKafka(run, plan) : undefined;
   const state = parts.includes('state') ? await measureState(run, plan) : undefined;
   const logReading = parts.includes('logReading') ? await measureLogReading(run, plan) : undefined;
   const soak = parts.includes('soak') ? await measureSoak(run, plan, minutesOf(flags.minutes)) : undefined;
   const machine = { ...facts, loadAtEnd: loadavg() };
-  const result = resultOf(plan, machine, { store, ...http, batches, state, logReading, soak });
+  const result = resultOf(plan, machine, { store, ...http, kafka, batches, state, logReading, soak });
   process.stdout.write(flags.json ? `${JSON.stringify(result, null, 2)}\n` : `\n${textOf(result)}`);
   if (result.unmeasured.length > 0) return 2;
   return result.passed ? 0 : 1;
@@ -143,7 +145,7 @@ async function measureHttp(
   run: Run,
   plan: BenchPlan,
   parts: readonly Part[],
-): Promise<Omit<Figures, 'store' | 'batches' | 'state' | 'logReading' | 'soak'>> {
+): Promise<Omit<Figures, 'store' | 'kafka' | 'batches' | 'state' | 'logReading' | 'soak'>> {
   const none = {
     bets: undefined,
     openLoop: undefined,

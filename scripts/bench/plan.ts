@@ -14,7 +14,7 @@ export const USUAL_PARTS = [
   'referrals',
   'webhooks',
 ] as const;
-export const PARTS = [...USUAL_PARTS, 'soak'] as const;
+export const PARTS = [...USUAL_PARTS, 'kafka', 'soak'] as const;
 export type Part = (typeof PARTS)[number];
 
 export interface BenchPlan {
@@ -42,6 +42,7 @@ export interface BenchPlan {
   readonly replayRounds: number;
   readonly poolRounds: number;
   readonly referralRounds: number;
+  readonly kafkaRounds: number;
   /** The number of users. */
   readonly referralChain: number;
   readonly webhookRounds: number;
@@ -71,6 +72,7 @@ export const SHORT_PLAN: BenchPlan = {
   replayRounds: 3,
   poolRounds: 3,
   referralRounds: 3,
+  kafkaRounds: 3,
   referralChain: 10_000,
   webhookRounds: 3,
   webhookMs: 4_000,
@@ -98,6 +100,7 @@ export const FULL_PLAN: BenchPlan = {
   replayRounds: 7,
   poolRounds: 7,
   referralRounds: 7,
+  kafkaRounds: 7,
   referralChain: 10_000,
   webhookRounds: 7,
   webhookMs: 15_000,

@@ -25,7 +25,8 @@ const LEVELS = 10;
 const TREES = 100;
 const DISTRIBUTIONS_PER_TURN = 2_000;
 const WITHDRAWALS_PER_TURN = 6_000;
-const LOOKS_PER_TURN = 6_000;
+/** Two seconds or more, so that a collection of garbage counts on both sides. */
+const LOOKS_PER_TURN = 30_000;
 const LOOK_CONNECTIONS = 64;
 /** `CHIP` of the demo app. */
 const CURRENCY = 2;

@@ -44,6 +44,7 @@ const soakOf = (...minutes: readonly SoakMinute[]) =>
     pools: undefined,
     referrals: undefined,
     webhooks: undefined,
+    kafka: undefined,
     batches: undefined,
     state: undefined,
     logReading: undefined,

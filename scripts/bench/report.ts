@@ -4,6 +4,7 @@ import { judge, median, ratios, type Verdict } from './bars.ts';
 import type { MeasuredRow } from './compare.ts';
 import type { RouteName } from './httpBench.ts';
 import type { BetFigures, RouteRow } from './httpRows.ts';
+import { type KafkaFigures, kafkaVerdicts } from './kafkaRows.ts';
 import type { BatchFigures, SoakFigures, SoakMinute, StateFigures } from './largeState.ts';
 import type { LogReadingFigures } from './logReading.ts';
 import type { MachineFacts } from './machine.ts';
@@ -27,6 +28,7 @@ export interface Figures {
   readonly pools: PoolFigures | undefined;
   readonly referrals: ReferralFigures | undefined;
   readonly webhooks: WebhookFigures | undefined;
+  readonly kafka: KafkaFigures | undefined;
   readonly batches: BatchFigures | undefined;
   readonly state: readonly StateFigures[] | undefined;
   readonly logReading: LogReadingFigures | undefined;
@@ -54,6 +56,7 @@ export interface BenchResult {
   readonly pools: PoolFigures | undefined;
   readonly referrals: ReferralFigures | undefined;
   readonly webhooks: WebhookFigures | undefined;
+  readonly kafka: KafkaFigures | undefined;
   /** They have no bar. */
   readonly moves: MoveReport | undefined;
   /**
@@ -113,7 +116,7 @@ const JUDGED_RATE = 2_000;
 
 export function resultOf(plan: BenchPlan, machine: MachineFacts, figures: Figures): BenchResult {
   const { store, bets, openLoop, batches, state, logReading, soak, signIns, moves } = figures;
-  const { pools, referrals, webhooks } = figures;
+  const { pools, referrals, webhooks, kafka } = figures;
   const verdicts = [
     ...(bets ? betVerdicts(bets) : []),
     ...(openLoop ? openLoopVerdicts(openLoop) : []),
@@ -130,6 +133,7 @@ export function resultOf(plan: BenchPlan, machine: MachineFacts, figures: Figure
     ...(pools ? poolVerdicts(pools) : []),
     ...(referrals ? referralVerdicts(referrals) : []),
     ...(webhooks ? webhookVerdicts(webhooks) : []),
+    ...(kafka ? kafkaVerdicts(kafka) : []),
     ...(store ? storeVerdicts(store) : []),
   ];
   const unmeasured = unmeasuredBy(figures);
@@ -153,6 +157,7 @@ export function resultOf(plan: BenchPlan, machine: MachineFacts, figures: Figure
     pools,
     referrals,
     webhooks,
+    kafka,
     spreadOfYardstick:
       yardstickRows.length === 0
         ? undefined

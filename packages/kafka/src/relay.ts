@@ -42,9 +42,9 @@ export interface RelayOptions extends Omit<ConsumerOptions, 'schema' | 'name' | 
 }
 
 /** Events in one transaction, each of which costs several requests. */
-const PAGE_SIZE = 4_000;
+export const PAGE_SIZE = 4_000;
 /** Less than what a topic takes as one batch unless it is configured otherwise: 1,048,588. */
-const MOST_BATCH_BYTES = 900_000;
+export const MOST_BATCH_BYTES = 900_000;
 
 const NOBODY: RelayObserver = { onConnected() {}, onPublished() {}, onFailure() {} };
 

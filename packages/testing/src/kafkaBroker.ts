@@ -73,7 +73,8 @@ export function describeKafkaBroker(
   });
 }
 
-async function startKafkaBroker(options: KafkaBrokerOptions = {}): Promise<KafkaBroker> {
+/** For programs; specs say `describeKafkaBroker`. */
+export async function startKafkaBroker(options: KafkaBrokerOptions = {}): Promise<KafkaBroker> {
   const jars = await kafkaJars();
   const folder = await mkdtemp(join(tmpdir(), 'coffer-kafka-'));
   await chmod(folder, 0o711);
