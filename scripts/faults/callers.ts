@@ -19,7 +19,10 @@ export interface Asked {
   accepted: string | undefined;
   /** The code, if it was refused. */
   refused: string | undefined;
-  /** It was refused, but an earlier request was not answered: what a dead service sent to the log may still arrive there. */
+  /**
+   * A deposit that was refused by what the chain says, after a request without an answer: what a dead service sent to the log
+   * may still arrive there. A withdrawal never is: its account decides, and would have decided the same again.
+   */
   isUncertain: boolean;
   /** From the status, once the move has ended. */
   ended: 'confirmed' | 'failed' | undefined;
@@ -114,7 +117,7 @@ export function startCallers({
       }
     } else if (answer.status === 409) {
       one.refused = String(answer.json.code);
-      one.isUncertain ||= !first;
+      one.isUncertain ||= !first && one.kind === 'deposit';
     } else complain(`${one.ref} was answered ${answer.status} ${answer.text}`);
   }
 
