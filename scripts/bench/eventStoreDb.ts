@@ -97,7 +97,6 @@ async function openGateway(run: Run) {
   run.stack.defer(async () => {
     await gateway.stop();
     await database.drop();
-    await stopSharedServer();
   });
   return { database, gateway };
 }
@@ -189,6 +188,7 @@ async function measureBets(run: Run): Promise<boolean> {
 }
 
 process.exitCode = await underControl('bench', LIMIT_MS, async (run) => {
+  run.stack.defer(stopSharedServer);
   const parts = [await measureAppends(run), await measureBets(run)];
   return parts.every(Boolean) ? 0 : 1;
 });
