@@ -7,11 +7,12 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Pool } from '@coffer/database';
 import { migrateAll, migrationsOf } from '@coffer/host';
-import { type AppPlace, openStoreOf, placeOf, requireStatus } from '@coffer/host/testing';
+import { type AppPlace, placeOf, requireStatus } from '@coffer/host/testing';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { CONTEXTS } from './contexts.ts';
-import { type ImportResult, importStreams } from './importStreams.ts';
+import type { ImportResult } from './importStreams.ts';
+import { importLogOf } from './testing/importedLog.ts';
 import { caughtUpRows, freshRows } from './testing/readModels.ts';
 import { startNode, type World } from './testing/world.ts';
 
@@ -64,22 +65,10 @@ describe('the log of the former release', () => {
     database = await createTestDatabase({ name: 'former', prepare: migrateAsThatRelease });
     const { pool } = database;
     await migrateAll(pool, CONTEXTS.definitions);
-    const { appId, scopeId } = told;
-    await pool.query(`insert into records.apps values ($1, 'Demo', $2, now())`, [appId, scopeId]);
-    await pool.query(
-      `insert into records.currencies values
-         ($1, 1, 'SOL', 9, 'native', 'native', now()), ($1, 2, 'CHIP', 6, null, null, now())`,
-      [appId],
-    );
-    const store = await openStoreOf(database.connectionString);
-    const chunks = createReadStream(fixture('jsonl'));
-    imported = await importStreams({ pool, store, chunks, onProgress() {} });
-    await store.close();
-    // As every start does.
-    await migrateAll(pool, CONTEXTS.definitions);
+    imported = await importLogOf(database, told, createReadStream(fixture('jsonl')));
     node = await startNode(database.connectionString);
     await caughtUpRows(database.connectionString);
-    test = await placeOf(node.client, appId, 'test');
+    test = await placeOf(node.client, told.appId, 'test');
   });
   after(async () => {
     await node.stop();
