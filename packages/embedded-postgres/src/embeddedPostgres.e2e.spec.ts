@@ -29,6 +29,17 @@ describe('the embedded Postgres', () => {
     await server.stop();
   });
 
+  it('grows its log by small files, which it keeps', async () => {
+    const server = await bench.start(await bench.folder());
+    expect(await query(server.adminConnectionString, 'show wal_segment_size')).to.deep.equal([
+      { wal_segment_size: '4MB' },
+    ]);
+    expect(await query(server.adminConnectionString, 'show min_wal_size')).to.deep.equal([
+      { min_wal_size: '256MB' },
+    ]);
+    await server.stop();
+  });
+
   it('lets nobody in without the password', async () => {
     const server = await bench.start(await bench.folder());
     const url = new URL(server.adminConnectionString);

@@ -155,6 +155,8 @@ function settings(
     max_connections: 100,
     shared_buffers: '128MB',
     max_wal_size: '1GB',
+    // Files of the log that were needed once are kept for the next busy hour: a new one holds up every commit.
+    min_wal_size: '256MB',
     fsync: durable ? 'on' : 'off',
     full_page_writes: durable ? 'on' : 'off',
     synchronous_commit: durable ? 'on' : 'off',
