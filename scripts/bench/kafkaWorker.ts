@@ -82,12 +82,12 @@ async function bare(databaseUrl: string, settings: KafkaSettings): Promise<numbe
     for (const event of page) messages.push(factMessage(event, messages.length + 1, names));
   }
   await store.close();
-  const kafka = createClient(settings);
+  const kafka = await createClient(settings);
   const admin = kafka.admin();
   const topics = [...new Set(messages.map(({ topic }) => topic))];
   await admin.createTopics({ topics: topics.map((topic) => ({ topic, numPartitions: PARTITIONS })) });
   await admin.disconnect();
-  const producer = createProducer(kafka, `${settings.topicPrefix}.bare`);
+  const producer = await createProducer(kafka, `${settings.topicPrefix}.bare`);
   await producer.connect();
   const beganMs = performance.now();
   for (let at = 0; at < messages.length; at += PAGE_SIZE) {

@@ -1,5 +1,8 @@
-/** The client of the brokers. What it logs stays inside: every failure reaches the relay, which reports it once. */
-import { type Admin, Kafka, logLevel, Partitioners, type RetryOptions, type SASLOptions } from 'kafkajs';
+/**
+ * The client of the brokers, loaded by those who have some. What it logs stays inside: every failure reaches the relay,
+ * which reports it once.
+ */
+import type { Admin, Kafka, Producer, RetryOptions, SASLOptions } from 'kafkajs';
 import { failureOf, KafkaFailure } from './failures.ts';
 import type { KafkaSettings } from './settings.ts';
 
@@ -17,7 +20,8 @@ const RETRY: RetryOptions = {
 /** Longer than any page takes, and short: readers wait for a transaction whose relay has died. */
 const TRANSACTION_TIMEOUT_MS = 30_000;
 
-export function createClient({ brokers, tls, sasl }: KafkaSettings): Kafka {
+export async function createClient({ brokers, tls, sasl }: KafkaSettings): Promise<Kafka> {
+  const { Kafka, logLevel } = await import('kafkajs');
   return new Kafka({
     clientId: 'coffer',
     brokers: [...brokers],
@@ -32,8 +36,9 @@ export function createClient({ brokers, tls, sasl }: KafkaSettings): Kafka {
   });
 }
 
-export const createProducer = (kafka: Kafka, transactionalId: string) =>
-  kafka.producer({
+export async function createProducer(kafka: Kafka, transactionalId: string): Promise<Producer> {
+  const { Partitioners } = await import('kafkajs');
+  return kafka.producer({
     transactionalId,
     // Of the second producer that the client would open for messages outside transactions: there are none.
     idempotent: false,
@@ -42,6 +47,7 @@ export const createProducer = (kafka: Kafka, transactionalId: string) =>
     transactionTimeout: TRANSACTION_TIMEOUT_MS,
     createPartitioner: Partitioners.DefaultPartitioner,
   });
+}
 
 export async function withAdmin<Result>(
   kafka: Kafka,

@@ -48,7 +48,7 @@ export async function openPublisher({
   placesTopic,
   name,
 }: PublisherOptions): Promise<Publisher> {
-  const producer = createProducer(kafka, name);
+  const producer = await createProducer(kafka, name);
   try {
     await producer.connect();
     // The first transaction fences. Places are read up to its message, which is after all that others have committed.

@@ -70,7 +70,6 @@ function relaying(
   toldEvents: ToldEvents,
   observer: RelayObserver,
 ): ConsumerWork & { readonly close: () => Promise<void> } {
-  const kafka = createClient(settings);
   const names = topicNames(settings.topicPrefix);
   const factsId = `${settings.topicPrefix}.relay`;
   const envelopesId = `${settings.topicPrefix}.envelope-relay`;
@@ -102,6 +101,7 @@ function relaying(
   }
 
   async function open(): Promise<Opened> {
+    const kafka = await createClient(settings);
     const topics = await openTopics(kafka, settings, names.places);
     const common = { kafka, topics, placesTopic: names.places };
     const facts = await openPublisher({ ...common, name: factsId });
