@@ -4,6 +4,7 @@
  *
  * Exits with 0 if all bars are passed, with 1 if one is missed, with 2 if it could not measure all it was to.
  */
+import { writeFile } from 'node:fs/promises';
 import { loadavg } from 'node:os';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -37,12 +38,13 @@ import { measureStore } from './store.ts';
 import { underControl } from './underControl.ts';
 import { measureWebhooks } from './webhookRows.ts';
 
-const USAGE = `npm run bench -- [--full] [--json] [--only <part>] [--minutes <n>] [--profile <file>]
+const USAGE = `npm run bench -- [--full] [--json] [--html <file>] [--only <part>] [--minutes <n>] [--profile <file>]
 npm run bench -- --compare <before.json> --compare <after.json> [--fail-on-worse]
 npm run bench -- --against <folder> [--full] [--fail-on-worse]
 
   --full             longer and more rounds, for figures to keep
   --json             the result as JSON on standard output
+  --html <file>      also writes the result to the file, as a page with plots
   --only <part>      one part and its bars, may be given again: ${PARTS.join(', ')}
   --minutes <n>      how long the part soak takes: ${SOAK_MINUTES}, unless given
   --profile <file>   no bars: bets at 64 and 256 connections under a CPU profiler, the profile in <file>;
@@ -67,6 +69,7 @@ const { values: flags } = parseArgs({
   options: {
     full: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
+    html: { type: 'string' },
     only: { type: 'string', multiple: true },
     minutes: { type: 'string', default: String(SOAK_MINUTES) },
     profile: { type: 'string' },
@@ -100,6 +103,10 @@ async function bench(run: Run): Promise<number> {
   const soak = parts.includes('soak') ? await measureSoak(run, plan, minutesOf(flags.minutes)) : undefined;
   const machine = { ...facts, loadAtEnd: loadavg() };
   const result = resultOf(plan, machine, { store, ...http, kafka, batches, state, logReading, soak });
+  if (flags.html !== undefined) {
+    const { pageOf } = await import('./page.ts');
+    await writeFile(flags.html, pageOf(result));
+  }
   process.stdout.write(flags.json ? `${JSON.stringify(result, null, 2)}\n` : `\n${textOf(result)}`);
   if (result.unmeasured.length > 0) return 2;
   return result.passed ? 0 : 1;
