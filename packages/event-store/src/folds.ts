@@ -8,12 +8,19 @@ export type Folded = Pick<Lane, 'type' | 'stream'>;
 
 /** Longer tails are read on page by page. */
 const MAX_EVENTS_PER_TAIL = 64;
-const MAX_TAILS_PER_QUESTION = 32;
+/** Behind a state that is known: short, if not a single event. */
+const MAX_TAILS_PER_QUESTION = 128;
+const MAX_WHOLE_STREAMS_PER_QUESTION = 32;
 
 export function createFolds(store: Pick<EventStore, 'readStream' | 'readTails'>) {
+  const findAll = (tails: readonly StreamTail[]) => store.readTails(tails, MAX_EVENTS_PER_TAIL);
   const tailFrom = createBatchingLookup<StreamTail, readonly RecordedEvent[]>({
-    findAll: (tails) => store.readTails(tails, MAX_EVENTS_PER_TAIL),
+    findAll,
     maximumKeys: MAX_TAILS_PER_QUESTION,
+  });
+  const beginningOf = createBatchingLookup<StreamTail, readonly RecordedEvent[]>({
+    findAll,
+    maximumKeys: MAX_WHOLE_STREAMS_PER_QUESTION,
   });
 
   return { foldFrom, foldAll };
@@ -26,7 +33,7 @@ export function createFolds(store: Pick<EventStore, 'readStream' | 'readTails'>)
   }
 
   async function foldAll(of: Folded): Promise<StreamState> {
-    const events = await tailFrom({ stream: of.stream, fromRevision: 0 });
+    const events = await beginningOf({ stream: of.stream, fromRevision: 0 });
     return foldOn(initialStateOf(of), events, MAX_EVENTS_PER_TAIL);
   }
 

@@ -5,6 +5,7 @@
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { PlacedSnapshot, SnapshotStore } from './snapshots.ts';
 import type { StreamState } from './streamState.ts';
+import { inTurns } from './turns.ts';
 
 export interface SnapshotQueueOptions {
   readonly store: SnapshotStore;
@@ -15,8 +16,6 @@ export interface SnapshotQueueOptions {
 /** One statement carries so much, apart from a single state that is larger. */
 const BATCH_BYTES = 512 * 1024;
 const BATCH_STATES = 128;
-/** States are encoded for so long at a time. */
-const TURN_MS = 2;
 const PAUSE_AFTER_FAILURE_MS = 1_000;
 
 export function createSnapshotQueue({ store, maximumBytes, onError }: SnapshotQueueOptions) {
@@ -175,7 +174,7 @@ async function encodeInTurns(
   onError: (error: unknown) => void,
 ): Promise<ReadonlyMap<StreamState, PlacedSnapshot>> {
   const encoded = new Map<StreamState, PlacedSnapshot>();
-  let turnEnds = performance.now() + TURN_MS;
+  const endTurn = inTurns();
   for (const folded of states) {
     const { stream, type, state, revision, lastEventId: eventId, record } = folded;
     const { version: deciderVersion, snapshot } = type;
@@ -187,9 +186,7 @@ async function encodeInTurns(
       record.savedRevision = revision;
       onError(error);
     }
-    if (performance.now() < turnEnds) continue;
-    await nextTurn();
-    turnEnds = performance.now() + TURN_MS;
+    await endTurn();
   }
   return encoded;
 }

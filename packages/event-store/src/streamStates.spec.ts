@@ -80,8 +80,8 @@ describe('states of streams', () => {
   const current = async (states: StreamStates, number: number, type = tally) =>
     states.remembered(streamOf(number)) ?? (await states.read(of(number, type)));
   /** As the command handler does: decides, appends, keeps. */
-  const count = async (states: StreamStates, number: number, times = 1, closes = false) => {
-    const before = await current(states, number);
+  const count = async (states: StreamStates, number: number, times = 1, closes = false, type = tally) => {
+    const before = await current(states, number, type);
     const events = Array.from({ length: times }, () => {
       const { schemaVersion, ...encoded } = tally.codec.encode(counted(closes));
       const metadata = { correlationId: 'c', actor: 'spec', occurredAt: '2026-01-01T00:00:00.000Z' };
@@ -96,8 +96,8 @@ describe('states of streams', () => {
     const next = events.reduce((folded) => tally.evolve(folded, counted(closes)), state as Tally);
     states.keep(stateOf(before, next, revision + times, events.at(-1)?.id));
   };
-  const countOf = async (states: StreamStates, number: number) => {
-    const { state } = await current(states, number);
+  const countOf = async (states: StreamStates, number: number, type = tally) => {
+    const { state } = await current(states, number, type);
     return (state as Tally).count;
   };
   /** Two other streams take the room. */
@@ -151,27 +151,50 @@ describe('states of streams', () => {
     expect(snapshots.kept.size).to.equal(0);
   });
 
-  it('are looked up together when many come back at once', async () => {
-    const first = statesWith();
-    for (let number = 0; number < 12; number++) await count(first, number, 20);
-    await first.save(10_000);
-    metFrom();
-    const loads: number[] = [];
-    const tails: number[] = [];
-    const { readTails } = log;
-    log.readTails = (asked, limit) => {
-      tails.push(asked.length);
-      return readTails(asked, limit);
+  describe('that come back at once', () => {
+    const STREAMS = 12;
+    let loads: number[];
+    let tails: number[];
+    const save = async (type = tally) => {
+      const first = statesWith({}, 1_000_000 * KIB);
+      for (let number = 0; number < STREAMS; number++) await count(first, number, 40, false, type);
+      await first.save(10_000);
+      metFrom();
     };
-    const second = statesWith({
-      load(places) {
-        loads.push(places.length);
-        return snapshots.load(places);
-      },
+    const meetAgain = async (type = tally) => {
+      [loads, tails] = [[], []];
+      const { readTails } = log;
+      log.readTails = (asked, limit) => {
+        tails.push(asked.length);
+        return readTails(asked, limit);
+      };
+      const second = statesWith({
+        load(places) {
+          loads.push(places.length);
+          return snapshots.load(places);
+        },
+      });
+      const numbers = Array.from({ length: STREAMS }, (_, number) => number);
+      const meetAll = () => Promise.all(numbers.map((number) => countOf(second, number, type)));
+      expect(await meetAll()).to.deep.equal(Array(STREAMS).fill(40));
+      return { meetAll };
+    };
+
+    it('are looked up together', async () => {
+      await save();
+      await meetAgain();
+      expect([loads, tails]).to.deep.equal([[12], [12]]);
     });
-    const counts = await Promise.all(Array.from({ length: 12 }, (_, number) => countOf(second, number)));
-    expect(counts).to.deep.equal(Array(12).fill(20));
-    expect([loads, tails]).to.deep.equal([[12], [12]]);
+
+    it('are looked up few at a time once they turn out to be large, and all that wait are found', async () => {
+      const large = { ...tally, sizeOf: () => 1_300 * KIB };
+      await save(large);
+      const { meetAll } = await meetAgain(large);
+      [loads, tails] = [[], []];
+      // None of them has room in the cache.
+      expect(await meetAll()).to.deep.equal(Array(STREAMS).fill(40));
+      expect(loads).to.deep.equal([3, 3, 3, 3]);
+    });
   });
 
   it('are saved together before the process ends', async () => {
@@ -451,45 +474,5 @@ describe('states of streams', () => {
         `${kib} KiB`,
       ).to.deep.equal(batches);
     }
-  });
-
-  describe('when room is needed', () => {
-    const sized = { ...tally, sizeOf: ({ count: size }: Tally) => size * KIB };
-    let states: StreamStates;
-    const keep = (number: number, kib: number) => {
-      const record = { savedRevision: -1, passes: 0 };
-      states.keep(
-        stateOf({ ...of(number, sized), record }, { count: kib, isClosed: false }, 0, randomUUID()),
-      );
-    };
-    const remembered = (...numbers: readonly number[]) =>
-      numbers.filter((number) => states.remembered(streamOf(number)) !== undefined);
-    beforeEach(() => {
-      // Of 100 KiB, an eighth is for the queue.
-      states = statesWith({}, 100 * KIB);
-    });
-
-    it('leave as large ones rather than as small ones', () => {
-      keep(1, 2);
-      for (const large of [2, 3, 4]) keep(large, 40);
-      expect(remembered(1, 2, 3, 4)).to.deep.equal([1, 3, 4]);
-    });
-
-    it('are passed over once if they have up to 16 KiB', () => {
-      for (const [index, kib] of [10, 40, 30, 40, 40].entries()) keep(index + 1, kib);
-      expect(remembered(1, 2, 3, 4, 5)).to.deep.equal([4, 5]);
-    });
-
-    it('are passed over up to eight at a time', () => {
-      for (let number = 1; number <= 43; number++) keep(number, 2);
-      keep(44, 2);
-      expect(remembered(1, 8, 9, 10)).to.deep.equal([1, 8, 10]);
-    });
-
-    it('leave at once, alone, if they are larger than all the room', () => {
-      keep(1, 2);
-      keep(2, 200);
-      expect(remembered(1, 2)).to.deep.equal([1]);
-    });
   });
 });

@@ -18,6 +18,7 @@ import {
 import { createStateCache } from './stateCache.ts';
 import type { StatesStats, StreamReturn } from './stateStats.ts';
 import { type StreamState, stateOf } from './streamState.ts';
+import { inTurns } from './turns.ts';
 
 export interface StreamStates {
   /** May be older than the log. */
@@ -46,8 +47,9 @@ export interface StreamStatesOptions {
 }
 
 const MAX_HEADS_PER_QUESTION = 256;
-/** Each is decoded, and may be large: the event loop is not held up. */
-const MAX_SNAPSHOTS_PER_QUESTION = 16;
+const MAX_SNAPSHOTS_PER_QUESTION = 128;
+/** Of the states in one question, as far as the size of the last ones tells. */
+const MAX_BYTES_PER_QUESTION = 4 * 1024 * 1024;
 /** The part of the cache for states on their way to a snapshot. */
 const QUEUE_SHARE = 1 / 8;
 
@@ -70,9 +72,11 @@ export function createStreamStates(options: StreamStatesOptions): StreamStates {
     findAll: (streams: readonly string[]) => store.heads(streams),
     maximumKeys: MAX_HEADS_PER_QUESTION,
   });
-  const snapshotAt = createBatchingLookup<SnapshotPlace, Snapshot | undefined>({
-    findAll: async (places) => snapshots?.load(places) ?? places.map(() => undefined),
-    maximumKeys: MAX_SNAPSHOTS_PER_QUESTION,
+  let meanBytes = 0;
+  const restoredOf = createBatchingLookup<Folded, StreamState | undefined>({
+    findAll: restoreAll,
+    maximumKeys: () =>
+      Math.max(1, Math.min(MAX_SNAPSHOTS_PER_QUESTION, Math.floor(MAX_BYTES_PER_QUESTION / meanBytes))),
   });
 
   const { foldFrom, foldAll } = createFolds(store);
@@ -154,8 +158,7 @@ export function createStreamStates(options: StreamStatesOptions): StreamStates {
 
   async function coldFold(of: Folded): Promise<StreamState> {
     const startedAt = performance.now();
-    const snapshot = of.type.snapshot && (await snapshotAt(placeOf(of)));
-    const restored = snapshot && restore(of, snapshot);
+    const restored = of.type.snapshot && (await restoredOf(of));
     const returned = restored && (await foldFrom(restored));
     const state = returned ?? (await foldAll(of));
     if (state.revision >= 0) {
@@ -166,6 +169,20 @@ export function createStreamStates(options: StreamStatesOptions): StreamStates {
       });
     }
     return state;
+  }
+
+  async function restoreAll(all: readonly Folded[]): Promise<readonly (StreamState | undefined)[]> {
+    const found = (await snapshots?.load(all.map(placeOf))) ?? [];
+    const restored: (StreamState | undefined)[] = [];
+    const endTurn = inTurns();
+    for (const [index, of] of all.entries()) {
+      const snapshot = found[index];
+      restored.push(snapshot && restore(of, snapshot));
+      await endTurn();
+    }
+    const sizes = restored.flatMap((state) => state?.bytes ?? []);
+    meanBytes = sizes.reduce((sum, bytes) => sum + bytes, 0) / sizes.length || 0;
+    return restored;
   }
 
   /** Undefined for a snapshot that cannot be decoded. */

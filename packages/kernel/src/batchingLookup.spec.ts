@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { createBatchingLookup } from './batchingLookup.ts';
 
 describe('a batching lookup', () => {
-  const setUp = (maximumKeys = 10) => {
+  const setUp = (maximumKeys: number | (() => number) = 10) => {
     const questions: { readonly keys: readonly string[]; readonly answer: PromiseWithResolvers<string[]> }[] =
       [];
     const asked = { changed: Promise.withResolvers<void>() };
@@ -64,6 +64,18 @@ describe('a batching lookup', () => {
       upper(asked);
     }
     expect(await found).to.deep.equal(['A', 'B', 'C']);
+  });
+
+  it('asks before each query how many keys it may have', async () => {
+    const limits = [1, 2];
+    const { find, question, upper } = setUp(() => limits.shift() ?? 10);
+    const found = Promise.all(['a', 'b', 'c', 'd'].map(find));
+    for (const [index, keys] of [['a'], ['b', 'c'], ['d']].entries()) {
+      const asked = await question(index);
+      expect(asked.keys).to.deep.equal(keys);
+      upper(asked);
+    }
+    expect(await found).to.deep.equal(['A', 'B', 'C', 'D']);
   });
 
   it('fails the callers of a failed query only', async () => {

@@ -6,8 +6,8 @@
 export interface BatchingLookupOptions<Key, Value> {
   /** One value for each key, in their order. */
   readonly findAll: (keys: readonly Key[]) => Promise<readonly Value[]>;
-  /** The most keys in one query. */
-  readonly maximumKeys: number;
+  /** The most keys in the next query. */
+  readonly maximumKeys: number | (() => number);
 }
 
 interface Waiting<Key, Value> {
@@ -37,7 +37,9 @@ export function createBatchingLookup<Key, Value>(
   };
 
   const askAll = async (): Promise<void> => {
-    while (waiting.length > 0) await ask(waiting.splice(0, maximumKeys));
+    while (waiting.length > 0) {
+      await ask(waiting.splice(0, typeof maximumKeys === 'number' ? maximumKeys : maximumKeys()));
+    }
     asking = false;
   };
 

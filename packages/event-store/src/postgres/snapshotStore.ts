@@ -5,15 +5,16 @@
  */
 import { createHmac, createSecretKey, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { join } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Migrations, Pool, Queryable } from '@coffer/database';
 import {
   type KeptSnapshots,
   packState,
+  type Snapshot,
   type SnapshotPlace,
   type SnapshotStore,
   unpackState,
 } from '../snapshots.ts';
+import { inTurns } from '../turns.ts';
 import { byteaArray, int4Array, int8Array, textArray, uuidArray } from './binaryArrays.ts';
 
 /** The whole schema `cache`. */
@@ -92,28 +93,32 @@ export function createPostgresSnapshotStore(
         int4Array(places.map(({ deciderVersion }) => deciderVersion)),
       ]);
       const found = new Map(rows.map((row) => [row.number, row]));
-      return places.map((place, index) => {
+      const snapshots: (Snapshot | undefined)[] = [];
+      const endTurn = inTurns();
+      for (const [index, place] of places.entries()) {
         const row = found.get(index + 1);
-        if (!row) return undefined;
-        const { revision, eventId, text, isAuthentic } = keptIn(place, row);
-        if (isAuthentic) return { revision, eventId, state: unpackState(text) };
-        onForged(place);
-        return undefined;
-      });
+        const kept = row && keptIn(place, row);
+        if (kept && !kept.isAuthentic) onForged(place);
+        snapshots.push(
+          kept?.isAuthentic
+            ? { revision: kept.revision, eventId: kept.eventId, state: unpackState(kept.text) }
+            : undefined,
+        );
+        await endTurn();
+      }
+      return snapshots;
     },
     async save(snapshots) {
       const texts: string[] = [];
       const macs: Buffer[] = [];
-      let turnEnds = performance.now() + TURN_MS;
+      const endTurn = inTurns();
       // In one order in every process, so that two of them do not wait for each other.
       const sorted = snapshots.toSorted((one, other) => (one.stream < other.stream ? -1 : 1));
       for (const { revision, eventId, state, ...place } of sorted) {
         const text = packState(state);
         texts.push(text);
         macs.push(macOf(place, `${revision}`, eventId, text));
-        if (performance.now() < turnEnds) continue;
-        await nextTurn();
-        turnEnds = performance.now() + TURN_MS;
+        await endTurn();
       }
       await pool.query({
         name: 'coffer-snapshots-save',
@@ -133,9 +138,6 @@ export function createPostgresSnapshotStore(
     },
   };
 }
-
-/** States are encoded for so long at a time. */
-const TURN_MS = 2;
 
 const LOAD = `
   select wanted.number::int as number, s.revision, s.event_id, s.state, s.mac

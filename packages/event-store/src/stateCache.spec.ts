@@ -1,0 +1,63 @@
+/** Which states leave when room is needed. */
+import { eventCodec } from '@coffer/kernel';
+import { expect } from 'chai';
+import { createStateCache } from './stateCache.ts';
+import type { StreamState } from './streamState.ts';
+import type { AnyStreamType } from './works.ts';
+
+const KIB = 1024;
+const type: AnyStreamType = {
+  category: 'tally',
+  version: 1,
+  codec: { ...eventCodec({}), encode: () => expect.fail('Nothing is appended here.') },
+  initialState: undefined,
+  decide: () => expect.fail('Nothing is decided here.'),
+  evolve: () => expect.fail('Nothing is folded here.'),
+  sizeOf: () => expect.fail('The state has its size.'),
+};
+const streamOf = (number: number) => `tally-test.app_1.${number}`;
+
+describe('cached states, when room is needed,', () => {
+  let cache: ReturnType<typeof createStateCache>;
+  let left: StreamState[];
+  beforeEach(() => {
+    left = [];
+    cache = createStateCache({ maximumBytes: 87 * KIB, onEvicted: (state) => left.push(state) });
+  });
+  const keep = (number: number, kib: number) =>
+    cache.set({
+      stream: streamOf(number),
+      type,
+      state: undefined,
+      revision: 0,
+      lastEventId: undefined,
+      bytes: kib * KIB,
+      record: { savedRevision: -1, passes: 0 },
+    });
+  const remembered = (...numbers: readonly number[]) =>
+    numbers.filter((number) => cache.get(streamOf(number)) !== undefined);
+
+  it('leave as large ones rather than as small ones', () => {
+    keep(1, 2);
+    for (const large of [2, 3, 4]) keep(large, 40);
+    expect(remembered(1, 2, 3, 4)).to.deep.equal([1, 3, 4]);
+  });
+
+  it('are passed over once if they have up to 16 KiB', () => {
+    for (const [index, kib] of [10, 40, 30, 40, 40].entries()) keep(index + 1, kib);
+    expect(remembered(1, 2, 3, 4, 5)).to.deep.equal([4, 5]);
+  });
+
+  it('are passed over up to eight at a time', () => {
+    for (let number = 1; number <= 43; number++) keep(number, 2);
+    keep(44, 2);
+    expect(remembered(1, 8, 9, 10)).to.deep.equal([1, 8, 10]);
+  });
+
+  it('leave at once, alone, if they are larger than all the room', () => {
+    keep(1, 2);
+    keep(2, 200);
+    expect(remembered(1, 2)).to.deep.equal([1]);
+    expect(left.map(({ stream }) => stream)).to.deep.equal([streamOf(2)]);
+  });
+});
