@@ -2,7 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { startKafkaBroker } from '@coffer/testing';
+import { MOST_BATCH_BYTES, PAGE_SIZE } from '../../packages/kafka/src/relay.ts';
 import type { KafkaSettings } from '../../packages/kafka/src/settings.ts';
+import type { BareOrder } from './bareKafka.ts';
 import { judge, ratios, type Verdict } from './bars.ts';
 import { askChild, type Child, forkChild, nextMessage, type Run } from './children.ts';
 import { type HttpBench, prepareHttpBench } from './httpBench.ts';
@@ -41,11 +43,10 @@ export async function measureKafka(run: Run, plan: BenchPlan): Promise<KafkaFigu
     topicPrefix,
     create: { partitions: PARTITIONS, replicas: undefined },
   });
-  const worker = forkChild(run, join(import.meta.dirname, 'kafkaWorker.ts'), {
-    name: 'The relay of the bench',
-    env: cleanEnvironment(),
-    stopLimitMs: 5_000,
-  });
+  const child = (file: string, name: string) =>
+    forkChild(run, join(import.meta.dirname, file), { name, env: cleanEnvironment(), stopLimitMs: 5_000 });
+  const worker = child('kafkaWorker.ts', 'The relay of the bench');
+  const yardstick = child('bareKafka.ts', 'The yardstick of the relay');
   const without = await startService(run, {});
   const benchWithout = await prepareHttpBench(run, without);
   await benchWithout.measure('batch', BATCH_CONNECTIONS, { kind: 'time', rampMs: 0, measuredMs: FILLED_MS });
@@ -53,19 +54,21 @@ export async function measureKafka(run: Run, plan: BenchPlan): Promise<KafkaFigu
 
   const relay: number[] = [];
   const bare: number[] = [];
-  const catchUp = async (kind: 'relay' | 'bare') => {
-    const order: KafkaOrder = {
-      kind,
-      databaseUrl: without.databaseUrl,
-      settings: settings(`bench-${randomUUID().slice(0, 8)}`),
-    };
-    return (await reportOf(worker, order)).perSecond;
+  const newTopics = () => ({
+    databaseUrl: without.databaseUrl,
+    settings: settings(`bench-${randomUUID().slice(0, 8)}`),
+  });
+  const relayed = async () => (await reportOf(worker, { kind: 'relay', ...newTopics() })).perSecond;
+  const sent = async () => {
+    const shape = { partitions: PARTITIONS, pageSize: PAGE_SIZE, batchBytes: MOST_BATCH_BYTES };
+    const order: BareOrder = { ...newTopics(), ...shape };
+    return Number(await askChild(yardstick, order, LIMIT_MS));
   };
-  await catchUp('relay');
-  await catchUp('bare');
+  await relayed();
+  await sent();
   for (let round = 0; round < plan.kafkaRounds; round++) {
-    relay.push(await catchUp('relay'));
-    bare.push(await catchUp('bare'));
+    relay.push(await relayed());
+    bare.push(await sent());
     run.progress(
       `relay and bare: ${Math.round(relay.at(-1) ?? 0)}, ${Math.round(bare.at(-1) ?? 0)} events/s`,
     );

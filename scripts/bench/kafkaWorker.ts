@@ -1,20 +1,14 @@
-/**
- * The relay, its yardstick and a reader, each in a process of its own. Answers every order with figures. The yardstick sends
- * the same bytes in the same transactions, which are made before it begins.
- */
+/** The relay, and a reader of its topics, in a process of their own. Answers every order with figures. */
 import { createPool } from '@coffer/database';
 import { ourLog } from '@coffer/event-store';
 import { createPostgresEventStore } from '@coffer/event-store/postgres';
-import { createClient, createProducer } from '../../packages/kafka/src/client.ts';
-import { factMessage, type Message, sizeOf } from '../../packages/kafka/src/domain/messages.ts';
-import { topicNames } from '../../packages/kafka/src/domain/topics.ts';
-import { MOST_BATCH_BYTES, PAGE_SIZE, startRelay } from '../../packages/kafka/src/relay.ts';
+import { startRelay } from '../../packages/kafka/src/relay.ts';
 import type { KafkaSettings } from '../../packages/kafka/src/settings.ts';
 import { specClient } from '../../packages/kafka/src/testing/topicReader.ts';
 import { quantile } from './pacing.ts';
 
 export type KafkaOrder =
-  | { readonly kind: 'relay' | 'bare'; readonly databaseUrl: string; readonly settings: KafkaSettings }
+  | { readonly kind: 'relay'; readonly databaseUrl: string; readonly settings: KafkaSettings }
   /** Of so many messages that come from now on; answers twice, the first time once it reads. */
   | {
       readonly kind: 'read';
@@ -24,14 +18,12 @@ export type KafkaOrder =
     };
 
 export interface KafkaReport {
-  /** Of the relay and the yardstick. */
+  /** Of the relay. */
   readonly perSecond: number;
   /** From the event to its arrival; of a reader. */
   readonly p50Ms: number;
   readonly p99Ms: number;
 }
-
-const PARTITIONS = 6;
 
 const log = (databaseUrl: string) =>
   createPostgresEventStore({ connectionString: databaseUrl, applicationName: 'bench log' });
@@ -74,53 +66,6 @@ async function relay(databaseUrl: string, settings: KafkaSettings): Promise<numb
   return perSecond;
 }
 
-async function bare(databaseUrl: string, settings: KafkaSettings): Promise<number> {
-  const store = log(databaseUrl);
-  const names = topicNames(settings.topicPrefix);
-  const messages: Message[] = [];
-  for await (const page of store.readAll({})) {
-    for (const event of page) messages.push(factMessage(event, messages.length + 1, names));
-  }
-  await store.close();
-  const kafka = await createClient(settings);
-  const admin = kafka.admin();
-  const topics = [...new Set(messages.map(({ topic }) => topic))];
-  await admin.createTopics({ topics: topics.map((topic) => ({ topic, numPartitions: PARTITIONS })) });
-  await admin.disconnect();
-  const producer = await createProducer(kafka, `${settings.topicPrefix}.bare`);
-  await producer.connect();
-  const beganMs = performance.now();
-  for (let at = 0; at < messages.length; at += PAGE_SIZE) {
-    const transaction = await producer.transaction();
-    for (const batch of batchesOf(messages.slice(at, at + PAGE_SIZE))) {
-      const byTopic = Map.groupBy(batch, ({ topic }) => topic);
-      await transaction.sendBatch({
-        acks: -1,
-        topicMessages: [...byTopic].map(([topic, ofTopic]) => ({ topic, messages: ofTopic })),
-      });
-    }
-    await transaction.commit();
-  }
-  const seconds = (performance.now() - beganMs) / 1_000;
-  await producer.disconnect();
-  return messages.length / seconds;
-}
-
-function* batchesOf(messages: readonly Message[]): Generator<readonly Message[]> {
-  let batch: Message[] = [];
-  let bytes = 0;
-  for (const message of messages) {
-    bytes += sizeOf(message);
-    if (bytes > MOST_BATCH_BYTES && batch.length > 0) {
-      yield batch;
-      batch = [];
-      bytes = sizeOf(message);
-    }
-    batch.push(message);
-  }
-  yield batch;
-}
-
 async function read({ settings, topic, count }: Extract<KafkaOrder, { kind: 'read' }>): Promise<KafkaReport> {
   // Patient: a broker that has just started loads its groups.
   const consumer = specClient(settings.brokers.join()).consumer({
@@ -152,8 +97,7 @@ async function read({ settings, topic, count }: Extract<KafkaOrder, { kind: 'rea
 
 async function reportOf(order: KafkaOrder): Promise<KafkaReport> {
   if (order.kind === 'read') return read(order);
-  const perSecond = await (order.kind === 'relay' ? relay : bare)(order.databaseUrl, order.settings);
-  return { perSecond, p50Ms: 0, p99Ms: 0 };
+  return { perSecond: await relay(order.databaseUrl, order.settings), p50Ms: 0, p99Ms: 0 };
 }
 
 process.on('message', (order: KafkaOrder) => {

@@ -2,8 +2,10 @@
  * The client of the brokers, loaded by those who have some. What it logs stays inside: every failure reaches the relay,
  * which reports it once.
  */
-import type { Admin, Kafka, Producer, RetryOptions, SASLOptions } from 'kafkajs';
+import type { Admin, Kafka, RetryOptions, SASLOptions } from 'kafkajs';
 import { failureOf, KafkaFailure } from './failures.ts';
+import { partitionByKey } from './partitioner.ts';
+import { encodeProduceRequests } from './produceRequest.ts';
 import type { KafkaSettings } from './settings.ts';
 
 /**
@@ -22,6 +24,7 @@ const TRANSACTION_TIMEOUT_MS = 30_000;
 
 export async function createClient({ brokers, tls, sasl }: KafkaSettings): Promise<Kafka> {
   const { Kafka, logLevel } = await import('kafkajs');
+  encodeProduceRequests();
   return new Kafka({
     clientId: 'coffer',
     brokers: [...brokers],
@@ -36,18 +39,16 @@ export async function createClient({ brokers, tls, sasl }: KafkaSettings): Promi
   });
 }
 
-export async function createProducer(kafka: Kafka, transactionalId: string): Promise<Producer> {
-  const { Partitioners } = await import('kafkajs');
-  return kafka.producer({
+export const createProducer = (kafka: Kafka, transactionalId: string) =>
+  kafka.producer({
     transactionalId,
     // Of the second producer that the client would open for messages outside transactions: there are none.
     idempotent: false,
     maxInFlightRequests: 1,
     allowAutoTopicCreation: false,
     transactionTimeout: TRANSACTION_TIMEOUT_MS,
-    createPartitioner: Partitioners.DefaultPartitioner,
+    createPartitioner: partitionByKey,
   });
-}
 
 export async function withAdmin<Result>(
   kafka: Kafka,

@@ -8,6 +8,7 @@ import type { Kafka, TopicMessages } from 'kafkajs';
 import { createProducer } from './client.ts';
 import { type Message, sizeOf } from './domain/messages.ts';
 import { failureOf, KafkaFailure } from './failures.ts';
+import type { RecordMessage } from './produceRequest.ts';
 import type { Topics } from './topics.ts';
 
 /** By key. */
@@ -48,13 +49,17 @@ export async function openPublisher({
   placesTopic,
   name,
 }: PublisherOptions): Promise<Publisher> {
-  const producer = await createProducer(kafka, name);
+  const producer = createProducer(kafka, name);
   try {
     await producer.connect();
     // The first transaction fences. Places are read up to its message, which is after all that others have committed.
     const opened = { key: `opened.${name}`, value: randomUUID() };
     const transaction = await producer.transaction();
-    await transaction.send({ topic: placesTopic, acks: -1, messages: [opened] });
+    await transaction.send({
+      topic: placesTopic,
+      acks: -1,
+      messages: [placeMessage(opened.key, opened.value)],
+    });
     await transaction.commit();
     const places = await readPlaces(kafka, placesTopic, name, opened);
     return {
@@ -71,7 +76,7 @@ export async function openPublisher({
     await topics.ensure(new Set(messages.map(({ topic }) => topic)));
     try {
       const transaction = await producer.transaction();
-      const placed = [...reached].map(([key, value]) => ({ key, value }));
+      const placed = [...reached].map(([key, value]) => placeMessage(key, value));
       for (const { from, count, topicMessages, isLast } of batchesOf(messages, mostBytes)) {
         const all = isLast ? [...topicMessages, { topic: placesTopic, messages: placed }] : topicMessages;
         try {
@@ -109,13 +114,18 @@ function* batchesOf(messages: readonly Message[], mostBytes: number): Generator<
       if (to > from && bytes > mostBytes) break;
     }
     const byTopic = Map.groupBy(messages.slice(from, to), ({ topic }) => topic);
-    const topicMessages = [...byTopic].map(([topic, ofTopic]) => ({ topic, messages: ofTopic.map(toSend) }));
+    const topicMessages = [...byTopic].map(([topic, ofTopic]) => ({ topic, messages: ofTopic }));
     yield { from, count: to - from, topicMessages, isLast: to >= messages.length };
     from = to;
   } while (from < messages.length);
 }
 
-const toSend = ({ key, value, headers, timestamp }: Message) => ({ key, value, headers, timestamp });
+const placeMessage = (key: string, value: string): RecordMessage => ({
+  key,
+  value: Buffer.from(value),
+  headers: {},
+  timestamp: String(Date.now()),
+});
 
 /** Longer than a broker takes that has just started. */
 const MOST_READING_MS = 30_000;

@@ -43,6 +43,8 @@ export interface RelayOptions extends Omit<ConsumerOptions, 'schema' | 'name' | 
 
 /** Events in one transaction, each of which costs several requests. */
 export const PAGE_SIZE = 4_000;
+/** The least time between transactions: each takes a broker milliseconds, however little is in it. */
+const PAGE_INTERVAL_MS = 250;
 /** Less than what a topic takes as one batch unless it is configured otherwise: 1,048,588. */
 export const MOST_BATCH_BYTES = 900_000;
 
@@ -50,7 +52,13 @@ const NOBODY: RelayObserver = { onConnected() {}, onPublished() {}, onFailure() 
 
 export function startRelay({ settings, toldEvents, observer = NOBODY, ...shared }: RelayOptions): Consumer {
   const work = relaying(settings, toldEvents, observer);
-  const consumer = startConsumer({ pageSize: PAGE_SIZE, ...shared, ...KAFKA_CONSUMER, work });
+  const consumer = startConsumer({
+    pageSize: PAGE_SIZE,
+    minPageIntervalMs: PAGE_INTERVAL_MS,
+    ...shared,
+    ...KAFKA_CONSUMER,
+    work,
+  });
   return {
     status: consumer.status,
     async stop() {

@@ -13,12 +13,12 @@ export interface ReadMessage {
 
 let readers = 0;
 
-export const specClient = (brokers: string): Kafka =>
+export const specClient = (brokers: string, initialRetryTime = 300): Kafka =>
   new Kafka({
     clientId: 'spec',
     brokers: [brokers],
     logLevel: logLevel.NOTHING,
-    retry: { retries: 20, maxRetryTime: 1_000 },
+    retry: { retries: 20, initialRetryTime, maxRetryTime: 1_000 },
   });
 
 /** Everything in these topics, once they all exist and `isAll` says that it is everything. */
