@@ -38,6 +38,7 @@ let newcomersByMessenger = 0;
 export interface MortalNodes {
   readonly processes: ServiceProcesses;
   readonly pool: () => Pool;
+  readonly databaseUrl: () => string;
   /** Serves until it reaches the fail point, if one is given, and dies there. */
   readonly start: (
     roles: readonly Role[],
@@ -66,6 +67,7 @@ export function useMortalNodes(): MortalNodes {
   return {
     processes,
     pool: () => started.database.pool,
+    databaseUrl: () => started.database.connectionString,
     start: (roles, failPoint, { variables, until = 'listening' } = {}) =>
       processes.start({
         roles,

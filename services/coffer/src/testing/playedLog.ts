@@ -22,7 +22,7 @@ const APPENDS_AT_ONCE = 16;
 /** In CHIP, which `setUpApp` gives the id 2. */
 const CURRENCY = { currency: 'CHIP', currencyId: 2 };
 const AT = '2026-01-31T12:00:00.000Z';
-const METADATA = { correlationId: 'played-log', actor: 'operator', occurredAt: AT };
+const METADATA = { correlationId: 'written-log', actor: 'operator', occurredAt: AT };
 
 export async function writePlayedLog(
   databaseUrl: string,
@@ -33,10 +33,10 @@ export async function writePlayedLog(
   const store = await openStoreOf(databaseUrl);
   try {
     // The end of the phase separates a cause from its effect in another stream.
-    await ofEach(played, ({ account, before }) => append(store, account, accountEvents, before));
-    await ofEach(played, ({ session, plays }) => append(store, session, playSessionEvents, plays));
+    await ofEach(played, ({ account, before }) => writeEvents(store, account, accountEvents, before));
+    await ofEach(played, ({ session, plays }) => writeEvents(store, session, playSessionEvents, plays));
     await ofEach(played, ({ account, before, after }) =>
-      append(store, account, accountEvents, after, before.length - 1),
+      writeEvents(store, account, accountEvents, after, before.length - 1),
     );
   } finally {
     await store.close();
@@ -48,7 +48,11 @@ export async function writePlayedLog(
   };
 }
 
-async function ofEach<Item>(items: readonly Item[], write: (item: Item) => Promise<void>): Promise<void> {
+/** A few at a time. */
+export async function ofEach<Item>(
+  items: readonly Item[],
+  write: (item: Item) => Promise<void>,
+): Promise<void> {
   for (let from = 0; from < items.length; from += APPENDS_AT_ONCE) {
     await Promise.all(items.slice(from, from + APPENDS_AT_ONCE).map(write));
   }
@@ -106,7 +110,8 @@ function playOne({ appId, environment }: Pick<AppPlace, 'appId' | 'environment'>
   };
 }
 
-async function append<Event>(
+/** To one stream, all at once. */
+export async function writeEvents<Event>(
   store: EventStore,
   stream: string,
   codec: EventCodec<Event>,
