@@ -18,6 +18,8 @@ import { serviceTemplate } from './testing/world.ts';
 const KILLS = 8;
 const MOST_EVENTS_BETWEEN_KILLS = 80;
 const MOST_MS_AFTER_A_PAGE = 120;
+/** Events come all the time, and projectors start as fast as if they were alone. */
+const THINK_MS = 20;
 
 describe('a projector under load', () => {
   const processes = serviceProcesses();
@@ -27,10 +29,10 @@ describe('a projector under load', () => {
   let schema: string;
   let players: Players;
 
-  const startOne = (...roles: readonly ('api' | 'projector')[]) =>
+  const startOne = (role: 'api' | 'projector') =>
     processes.start({
-      roles,
-      variables: { DATABASE_URL: database.connectionString },
+      roles: [role],
+      variables: { DATABASE_URL: database.connectionString, COFFER_SYSTEM_PORT: '0' },
       dataFolder,
       until: 'listening',
     });
@@ -57,14 +59,14 @@ describe('a projector under load', () => {
   beforeEach(async () => {
     const writer = await startOne('api');
     const client = createClient({ baseUrl: `${writer.url}/v1`, operatorToken: OPERATOR_TOKEN });
-    players = await startPlayers((await setUpApp(client)).test, 4);
+    players = await startPlayers((await setUpApp(client)).test, 4, THINK_MS);
   });
 
   it('that is killed at any moment, again and again, leaves neither a gap nor a row twice', async () => {
     let projector: ServiceProcess | undefined;
     for (let kill = 0; kill <= KILLS; kill++) {
       const from = await ordinal();
-      projector = await startOne('api', 'projector');
+      projector = await startOne('projector');
       await ordinalMoreThan(from + Math.random() * MOST_EVENTS_BETWEEN_KILLS);
       if (kill === KILLS) break;
       await delay(Math.random() * MOST_MS_AFTER_A_PAGE);
@@ -78,14 +80,14 @@ describe('a projector under load', () => {
   });
 
   it('that is frozen in a page cannot write it when it wakes up: another has taken over', async () => {
-    const frozen = await startOne('api', 'projector');
+    const frozen = await startOne('projector');
     await ordinalMoreThan(await ordinal());
     await freezeInPage(frozen);
     const left = await ordinal();
     await expireLeases(pool, schema);
 
     // The server ends the transaction that the frozen one holds open, when its lease would have expired.
-    const successor = await startOne('api', 'projector');
+    const successor = await startOne('projector');
     await ordinalMoreThan(left + 50);
     process.kill(frozen.pid, 'SIGCONT');
     await eventually(

@@ -1,5 +1,6 @@
 /** Callers that keep playing while the service fails, each repeating unanswered requests. */
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Answer, type AppPlace, requireStatus, textOf } from '@coffer/host/testing';
 import { eventually } from '@coffer/testing';
 
@@ -11,7 +12,8 @@ export interface Players {
   readonly stop: () => Promise<void>;
 }
 
-export async function startPlayers(place: AppPlace, count: number): Promise<Players> {
+/** `thinkMs`: before each request. Without it they take all of the processor for as long as they play. */
+export async function startPlayers(place: AppPlace, count: number, thinkMs = 0): Promise<Players> {
   const userIds = await Promise.all(Array.from({ length: count }, () => place.newPlayer('100000')));
   let answers = 0;
   let isOver = false;
@@ -48,6 +50,7 @@ export async function startPlayers(place: AppPlace, count: number): Promise<Play
 
   async function ask(path: string, fields: object): Promise<Answer> {
     const body = { ...fields, transactionUuid: randomUUID() };
+    await delay(thinkMs);
     const answer = await eventually(`an answer to ${path}`, () => send(path, body));
     answers += 1;
     return requireStatus(answer, path === '/ledger/sessions' ? 201 : 200);
