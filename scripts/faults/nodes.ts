@@ -32,7 +32,8 @@ export function createNodes(variables: Readonly<Record<string, string>>) {
 
   function launch(args: readonly string[], more: Readonly<Record<string, string>> = {}) {
     const { PATH = '', HOME = '' } = process.env;
-    const child = spawn(process.execPath, [PROGRAM, ...args], {
+    // Like `npm start` and the image.
+    const child = spawn(process.execPath, ['--max-semi-space-size=16', PROGRAM, ...args], {
       env: {
         PATH,
         HOME,

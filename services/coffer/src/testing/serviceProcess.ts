@@ -174,7 +174,8 @@ export function serviceProcesses(): ServiceProcesses {
 
   function launch(args: readonly string[], variables: Variables): Child {
     const { PATH = '', HOME = '' } = process.env;
-    const launched = spawn(process.execPath, [PROGRAM, ...args], {
+    // Like `npm start` and the image.
+    const launched = spawn(process.execPath, ['--max-semi-space-size=16', PROGRAM, ...args], {
       env: {
         PATH,
         HOME,
