@@ -53,3 +53,12 @@ export const signedFigure = integerText(CANONICAL_SIGNED_FIGURE, 'must be an int
   description: 'Base units, as a signed decimal string.',
   example: '-2500000',
 });
+
+const integerIn =
+  (pattern: RegExp) =>
+  (value: unknown): bigint | undefined =>
+    typeof value === 'string' && pattern.test(value) ? BigInt(value) : undefined;
+
+/** The figure that a value decodes to; undefined for one that is none. */
+export const figureIn = integerIn(CANONICAL_FIGURE);
+export const signedFigureIn = integerIn(CANONICAL_SIGNED_FIGURE);

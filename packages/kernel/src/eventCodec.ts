@@ -3,6 +3,7 @@
  * add optional fields, upcast an old version beside its schema, or use a new name.
  */
 import { z } from 'zod';
+import { decoderOf } from './decoderOf.ts';
 
 /** The parts of a stored event that a codec needs. `data` and `metadata` are JSON texts. */
 export interface StoredEvent {
@@ -106,8 +107,13 @@ export type EventIn<Codec> = Codec extends EventCodec<infer Event> ? Event : nev
 export function eventCodec<const Definitions extends Readonly<Record<string, EventDefinition>>>(
   definitions: Definitions,
 ): EventCodec<EventOf<Definitions>> {
-  const byType = new Map<string, EventDefinition>(Object.entries(definitions));
-  const definitionOf = (type: string): EventDefinition => {
+  const byType = new Map(
+    Object.entries<EventDefinition>(definitions).map(([type, definition]) => [
+      type,
+      { ...definition, decode: decoderOf(definition.data) },
+    ]),
+  );
+  const definitionOf = (type: string) => {
     const definition = byType.get(type);
     if (!definition) throw new UnknownEventError(`This release does not know the event type ${type}.`);
     return definition;
@@ -147,7 +153,7 @@ export function eventCodec<const Definitions extends Readonly<Record<string, Eve
       let data: unknown = JSON.parse(stored.data);
       for (let from = version; from < current; from++) data = definition.upcasts?.[from]?.(data);
       // The definition was found by type, so its schema is the one for this member of the union.
-      const event = { type: stored.type, data: z.decode(definition.data, data) } as EventOf<Definitions>;
+      const event = { type: stored.type, data: definition.decode(data) } as EventOf<Definitions>;
       lastStored = { stored, event };
       return event;
     },
