@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { EncodedEvent, type Position } from '@coffer/event-store';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { entryHash, GENESIS, idBytes, idText } from './chain.ts';
@@ -102,6 +103,41 @@ describe('the hash of an event in the chain', () => {
         },
       ),
     );
+  });
+
+  it('is over the bytes of an event as its store has read it', () => {
+    const [first] = events;
+    if (!first) throw new Error('There are three.');
+    const recorded = { ...first, position: '1' as Position, recordedAt: new Date(0) };
+    const texts = [first.stream, first.type, first.data, first.metadata].map((text) => {
+      const length = Buffer.alloc(4);
+      length.writeUInt32BE(text.length);
+      return Buffer.concat([length, Buffer.from(text)]);
+    });
+    const bytes = Buffer.concat([idBytes(first.id), ...texts]);
+    const eventOf = (stored: Buffer) =>
+      new EncodedEvent(
+        recorded,
+        Buffer.concat([Buffer.alloc(7), stored, Buffer.alloc(3)]),
+        7,
+        7 + stored.length,
+      );
+    expect(entryHash(GENESIS, 1, eventOf(bytes)).toString('hex')).to.equal(HASHES[0]);
+    const altered = Buffer.from(bytes);
+    altered[altered.length - 1] = 0x20;
+    expect(entryHash(GENESIS, 1, eventOf(altered)).toString('hex')).not.to.equal(HASHES[0]);
+    const large = Buffer.concat([bytes, Buffer.alloc(100_000, 'x')]);
+    const input = Buffer.concat([GENESIS, Buffer.from('00000000000000010000000000000000', 'hex'), large]);
+    expect(entryHash(GENESIS, 1, eventOf(large)).toString('hex')).to.equal(hash('sha256', input));
+  });
+
+  it('takes a previous hash of another length for one cut off, or filled with zeros', () => {
+    const [first] = events;
+    if (!first) throw new Error('There are three.');
+    const previous = Buffer.alloc(32, 7);
+    const expected = entryHash(previous, 1, first);
+    expect(entryHash(Buffer.alloc(90, 7), 1, first).equals(expected)).to.equal(true);
+    expect(entryHash(previous.subarray(1), 1, first).equals(expected)).to.equal(false);
   });
 
   it('knows an id by its bytes', () => {

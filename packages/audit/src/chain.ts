@@ -5,11 +5,12 @@
  */
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
-import type { StreamEvent } from '@coffer/event-store';
+import { EncodedEvent, type StreamEvent } from '@coffer/event-store';
 
 export const HASH_BYTES = 32;
 const ID_BYTES = 16;
-const FIXED_BYTES = HASH_BYTES + 8 + 8 + ID_BYTES;
+const ID_OFFSET = HASH_BYTES + 8 + 8;
+const FIXED_BYTES = ID_OFFSET + ID_BYTES;
 
 /** The hash before the first event. */
 export const GENESIS: Buffer = Buffer.alloc(HASH_BYTES);
@@ -23,19 +24,45 @@ export type Ordinal = number;
  * by its UTF-8 bytes.
  */
 export function entryHash(previous: Uint8Array, ordinal: Ordinal, event: StreamEvent): Buffer {
-  const { stream, type, data, metadata } = event;
-  // Each write into a buffer costs more than copying the texts, so they are written together, with room for their lengths.
-  const texts = `${GAP}${stream}${GAP}${type}${GAP}${data}${GAP}${metadata}`;
-  const encoded = Buffer.allocUnsafe(FIXED_BYTES + texts.length + LONGEST_CHARACTER);
-  const bytes = encoded.write(texts, FIXED_BYTES);
-  // A single character of more than one byte would have made it longer.
-  if (bytes !== texts.length) return hashOfAnyTexts(previous, ordinal, event);
-  writeFixed(encoded, previous, ordinal, event);
-  let offset = encoded.writeUInt32BE(stream.length, FIXED_BYTES);
-  offset = encoded.writeUInt32BE(type.length, offset + stream.length);
-  offset = encoded.writeUInt32BE(data.length, offset + type.length);
-  encoded.writeUInt32BE(metadata.length, offset + data.length);
-  return hash('sha256', encoded.subarray(0, FIXED_BYTES + bytes), 'buffer');
+  // As a buffer from the start it would have memory of its own, which costs as much as the hash.
+  return Buffer.from(digestOf(previous, ordinal, event), 'latin1');
+}
+
+/** Whether it is the hash of the event in this place. */
+export function isEntryHash(
+  hash: Buffer,
+  previous: Uint8Array,
+  ordinal: Ordinal,
+  event: StreamEvent,
+): boolean {
+  return digestOf(previous, ordinal, event) === hash.toString('latin1');
+}
+
+/** A character is a byte. */
+function digestOf(previous: Uint8Array, ordinal: Ordinal, event: StreamEvent): string {
+  const { input, length } = EncodedEvent.bytesOf(event) > 0 ? inputAsStored(event) : inputOfTexts(event);
+  // One of another length comes from a block that was tampered with.
+  input.set(previous.length === HASH_BYTES ? previous : Buffer.concat([previous], HASH_BYTES));
+  writeUInt64(input, ordinal, HASH_BYTES);
+  writeUInt64(input, event.revision, HASH_BYTES + 8);
+  return hash('sha256', input.subarray(0, length), 'binary');
+}
+
+/** What is hashed; all but what is before the id. */
+interface HashInput {
+  readonly input: Buffer;
+  readonly length: number;
+}
+
+/** Used for one event after the other. */
+const INPUT = Buffer.alloc(16 * 1024);
+const inputOf = (bytes: number): Buffer => (bytes <= INPUT.length ? INPUT : Buffer.allocUnsafe(bytes));
+
+function inputAsStored(event: StreamEvent): HashInput {
+  const length = ID_OFFSET + EncodedEvent.bytesOf(event);
+  const input = inputOf(length);
+  EncodedEvent.copyBytes(event, input, ID_OFFSET);
+  return { input, length };
 }
 
 /** Room for the length of a text. */
@@ -43,31 +70,39 @@ const GAP = '\0\0\0\0';
 /** In UTF-8: a buffer with this much to spare is never full before a text that is longer in bytes than in characters shows. */
 const LONGEST_CHARACTER = 4;
 
-function hashOfAnyTexts(previous: Uint8Array, ordinal: Ordinal, event: StreamEvent): Buffer {
+function inputOfTexts(event: StreamEvent): HashInput {
   const { stream, type, data, metadata } = event;
-  const texts = [stream, type, data, metadata].map((text) => ({ text, bytes: Buffer.byteLength(text) }));
-  const total = texts.reduce((sum, { bytes }) => sum + 4 + bytes, FIXED_BYTES);
-  const encoded = Buffer.allocUnsafe(total);
-  writeFixed(encoded, previous, ordinal, event);
-  let offset = FIXED_BYTES;
-  for (const { text, bytes } of texts) {
-    offset = encoded.writeUInt32BE(bytes, offset);
-    offset += encoded.write(text, offset, bytes, 'utf8');
-  }
-  return hash('sha256', encoded, 'buffer');
+  // Each write into a buffer costs more than copying the texts, so they are written together, with room for their lengths.
+  const texts = `${GAP}${stream}${GAP}${type}${GAP}${data}${GAP}${metadata}`;
+  const input = inputOf(FIXED_BYTES + texts.length + LONGEST_CHARACTER);
+  const bytes = input.write(texts, FIXED_BYTES, texts.length + LONGEST_CHARACTER);
+  // A single character of more than one byte would have made it longer.
+  if (bytes !== texts.length) return inputOfAnyTexts(event);
+  writeId(input, event);
+  let offset = input.writeUInt32BE(stream.length, FIXED_BYTES);
+  offset = input.writeUInt32BE(type.length, offset + stream.length);
+  offset = input.writeUInt32BE(data.length, offset + type.length);
+  input.writeUInt32BE(metadata.length, offset + data.length);
+  return { input, length: FIXED_BYTES + bytes };
 }
 
-function writeFixed(
-  encoded: Buffer,
-  previous: Uint8Array,
-  ordinal: Ordinal,
-  { revision, id }: StreamEvent,
-): void {
-  encoded.set(previous, 0);
-  writeUInt64(encoded, ordinal, HASH_BYTES);
-  writeUInt64(encoded, revision, HASH_BYTES + 8);
+function inputOfAnyTexts(event: StreamEvent): HashInput {
+  const { stream, type, data, metadata } = event;
+  const texts = [stream, type, data, metadata].map((text) => ({ text, bytes: Buffer.byteLength(text) }));
+  const length = texts.reduce((sum, { bytes }) => sum + 4 + bytes, FIXED_BYTES);
+  const input = inputOf(length);
+  writeId(input, event);
+  let offset = FIXED_BYTES;
+  for (const { text, bytes } of texts) {
+    offset = input.writeUInt32BE(bytes, offset);
+    offset += input.write(text, offset, bytes, 'utf8');
+  }
+  return { input, length };
+}
+
+function writeId(input: Buffer, { id }: StreamEvent): void {
   const digits = id.replaceAll('-', '');
-  const bytes = encoded.write(digits, HASH_BYTES + 16, ID_BYTES, 'hex');
+  const bytes = input.write(digits, ID_OFFSET, ID_BYTES, 'hex');
   if (bytes !== ID_BYTES || digits.length !== 2 * ID_BYTES) throw new Error(`${id} is no UUID`);
 }
 

@@ -1,11 +1,11 @@
 /** Faults of a chained event and of the chain itself. */
 import type { RecordedEvent } from '@coffer/event-store';
-import { entryHash, type Ordinal } from './chain.ts';
+import { isEntryHash, type Ordinal } from './chain.ts';
 import type { Expected } from './expectedEntries.ts';
 import type { Fault, FaultKind } from './faults.ts';
 
 export const isHashOf = ({ previous, ordinal, hash }: Expected, event: RecordedEvent): boolean =>
-  previous.some((before) => entryHash(before, ordinal, event).equals(hash));
+  previous.some((before) => isEntryHash(hash, before, ordinal, event));
 
 /** `event` is the one found elsewhere, if any: its content may differ, too. */
 export function ofEntry(kind: FaultKind, entry: Expected, reason: string, event?: RecordedEvent): Fault {

@@ -13,10 +13,16 @@ import type {
   StreamTail,
 } from '../port.ts';
 import { int8Array, textArray } from './binaryArrays.ts';
+import { copyPage, type LogPage } from './copiedPages.ts';
 import { isOwnMistake, isRefused } from './failures.ts';
 import { EVENT_COLUMNS, type EventRow, recordedEvent, rowTypes } from './rows.ts';
 
 export const PAGE_SIZE = 1_000;
+/** A page after the first has as many events as fit, at the size of those before. */
+const LARGEST_PAGE = 2_000;
+const PAGE_BYTES = 4 * 1024 * 1024;
+/** A smaller page is read by a prepared statement, which need not be planned. */
+const LEAST_COPIED = 250;
 /** A server silent for this long counts as away; otherwise a reader would wait for ever. */
 const READ_TIMEOUT_MS = 15_000;
 /** Larger than any revision or position. */
@@ -45,11 +51,15 @@ export function createLogReader(pool: Pool) {
     text: string,
     values: readonly unknown[],
   ): Promise<readonly Row[]> {
+    const timed = { name, text, values: [...values], types: rowTypes, query_timeout: READ_TIMEOUT_MS };
+    const { rows } = await answered(() => pool.query<Row[]>({ ...timed, rowMode: 'array' }));
+    // In array mode each row is the tuple of the selected columns.
+    return rows as unknown as Row[];
+  }
+
+  async function answered<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
     try {
-      const timed = { name, text, values: [...values], types: rowTypes, query_timeout: READ_TIMEOUT_MS };
-      const { rows } = await pool.query<Row[]>({ ...timed, rowMode: 'array' });
-      // In array mode each row is the tuple of the selected columns.
-      return rows as unknown as Row[];
+      return await ask();
     } catch (cause) {
       if (isRefused(cause)) {
         throw new StoreRefusedError(`The user of DATABASE_URL may not read the log: ${cause.message}.`, {
@@ -87,27 +97,29 @@ export function createLogReader(pool: Pool) {
           [from, limit],
         );
 
+  const copiedPage = (after: string, limit: number) =>
+    answered(() => copyPage(pool, { after, limit, timeoutMs: READ_TIMEOUT_MS }));
+
   return {
     readStream(stream: string, options: ReadStreamOptions = {}): EventPages {
       const { direction = 'forwards', fromRevision, limit = Infinity } = options;
       const first =
         fromRevision === undefined && direction === 'backwards' ? BEYOND_ALL : `${fromRevision ?? 0}`;
       const step = direction === 'forwards' ? 1 : -1;
-      return pages(
-        limit,
-        (from, size) => streamPage(direction, stream, from, size),
-        first,
-        ([, , revision]) => `${Number(revision) + step}`,
+      return pages(limit, first, async (from, size) =>
+        pageOf(
+          await streamPage(direction, stream, from, size),
+          ([, , revision]) => `${Number(revision) + step}`,
+        ),
       );
     },
 
     readAll({ direction = 'forwards', from, limit = Infinity }: ReadAllOptions = {}): EventPages {
       const first = from ?? (direction === 'forwards' ? '0' : BEYOND_ALL);
-      return pages(
-        limit,
-        (after, size) => logPage(direction, after, size),
-        first,
-        ([position]) => position,
+      return pages(limit, first, async (after, size) =>
+        direction === 'forwards' && size >= LEAST_COPIED
+          ? copiedPage(after, size)
+          : pageOf(await logPage(direction, after, size), ([position]) => position),
       );
     },
 
@@ -181,26 +193,35 @@ export function createLogReader(pool: Pool) {
   };
 }
 
-/** `nextFrom` tells where the page after a row begins. */
+function pageOf(rows: readonly EventRow[], nextFrom: (last: EventRow) => string): LogPage {
+  const last = rows.at(-1);
+  return {
+    count: rows.length,
+    bytes: rows.reduce((sum, [, , , , , data, metadata]) => sum + data.length + metadata.length, 0),
+    nextFrom: last && nextFrom(last),
+    events: () => rows.map(recordedEvent),
+  };
+}
+
 async function* pages(
   limit: number,
-  fetch: (from: string, size: number) => Promise<readonly EventRow[]>,
   firstFrom: string,
-  nextFrom: (last: EventRow) => string,
+  fetch: (from: string, size: number) => Promise<LogPage>,
 ): EventPages {
   let left = limit;
   let size = Math.min(left, PAGE_SIZE);
   let upcoming = left > 0 ? fetch(firstFrom, size) : undefined;
   while (upcoming) {
-    const rows: readonly EventRow[] = await upcoming;
-    const last = rows.at(-1);
-    if (!last) return;
-    left -= rows.length;
-    const wanted = size;
-    size = Math.min(left, PAGE_SIZE);
-    upcoming = rows.length === wanted && left > 0 ? fetch(nextFrom(last), size) : undefined;
+    const page: LogPage = await upcoming;
+    const { count, bytes, nextFrom } = page;
+    if (nextFrom === undefined) return;
+    left -= count;
+    const isFull = count === size;
+    const fitting = Math.floor((PAGE_BYTES * count) / Math.max(1, bytes));
+    size = Math.min(left, Math.max(1, Math.min(fitting, LARGEST_PAGE)));
+    upcoming = isFull && left > 0 ? fetch(nextFrom, size) : undefined;
     // It fails where it is awaited; a reader that stops before does not care.
     upcoming?.catch(() => undefined);
-    yield rows.map(recordedEvent);
+    yield page.events();
   }
 }

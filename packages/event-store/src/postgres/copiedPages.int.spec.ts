@@ -1,0 +1,124 @@
+/** Events of a page that was copied are those of its rows, and have the bytes that the database has kept. */
+import { randomUUID } from 'node:crypto';
+import type { Pool } from '@coffer/database';
+import { createTestDatabase, type TestDatabase } from '@coffer/testing';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { EncodedEvent } from '../encodedEvent.ts';
+import type { EventStore, RecordedEvent } from '../port.ts';
+import { allOf } from '../testing/events.ts';
+import { logTemplate } from '../testing/logDatabase.ts';
+import { createPostgresEventStore } from './postgresEventStore.ts';
+
+describe('pages of the log that are copied', () => {
+  let database: TestDatabase;
+  let pool: Pool;
+  let store: EventStore;
+  beforeEach(async () => {
+    database = await createTestDatabase(logTemplate);
+    pool = database.pool;
+    store = createPostgresEventStore({
+      connectionString: database.connectionString,
+      applicationName: 'spec',
+    });
+  });
+  afterEach(async () => {
+    await store.close();
+    await database.drop();
+  });
+
+  const insert = (rows: readonly object[]) =>
+    pool.query('insert into log.events select * from json_populate_recordset(null::log.events, $1)', [
+      JSON.stringify(rows),
+    ]);
+  const pagesOf = async (limit?: number) => {
+    const pages: (readonly RecordedEvent[])[] = [];
+    for await (const page of store.readAll(limit === undefined ? {} : { limit })) pages.push(page);
+    return pages;
+  };
+  const plain = (events: readonly RecordedEvent[]) => events.map((event) => ({ ...event }));
+
+  it('hold what the driver reads, whatever it is', async () => {
+    const text = fc.string({ unit: 'binary', maxLength: 60 }).map((any) => any.replaceAll('\0', ''));
+    const row = fc.record({
+      position: fc.bigInt({ min: 1n, max: 2n ** 63n - 2n }).map(String),
+      stream: text,
+      revision: fc.maxSafeNat(),
+      id: fc.uuid(),
+      type: text,
+      data: text,
+      metadata: text,
+      created: fc
+        .date({
+          min: new Date('1900-01-01T00:00:00Z'),
+          max: new Date('2200-01-01T00:00:00Z'),
+          noInvalidDate: true,
+        })
+        .map((date) => date.toISOString().replace('Z', '789Z')),
+    });
+    const rows = fc.uniqueArray(row, {
+      minLength: 300,
+      maxLength: 300,
+      selector: ({ position }) => position,
+    });
+    const [sample = []] = fc.sample(rows, 1);
+    await insert(sample.map((one, index) => ({ ...one, stream: `${index} ${one.stream}` })));
+    const copied = await allOf(store.readAll());
+    const read = await allOf(store.readAll({ direction: 'backwards' }));
+    expect(copied).to.have.length(300);
+    expect(plain(copied)).to.deep.equal(plain(read.reverse()));
+    for (const event of copied) expect(bytesOf(event).equals(encoded(event)), event.id).to.equal(true);
+  });
+
+  it('hold as many events as fit, after the first', async () => {
+    await pool.query(
+      `insert into log.events
+       select n, 'spec-' || n, 0, gen_random_uuid(), 'Happened', repeat('x', case when n <= 1500 then 8000 else 10 end), '{}', now()
+         from generate_series(1, 6000) n`,
+    );
+    const pages = await pagesOf();
+    expect(pages[0]).to.have.length(1_000);
+    // At 8,000 bytes each, in 4 MiB.
+    expect(pages[1]?.length).to.be.within(480, 525);
+    expect(Math.max(...pages.map(({ length }) => length))).to.equal(2_000);
+    expect(pages.flat().map(({ position }) => Number(position))).to.deep.equal(
+      Array.from({ length: 6_000 }, (_, index) => index + 1),
+    );
+    expect((await pagesOf(1_300)).map(({ length }) => length)).to.deep.equal([1_000, 300]);
+  });
+
+  it('are none of an empty log', async () => expect(await pagesOf()).to.deep.equal([]));
+
+  it('hold events that lose their bytes when one of their fields is changed', async () => {
+    const rows = Array.from({ length: 300 }, (_, index) => ({
+      position: index + 1,
+      stream: 's',
+      revision: index,
+      id: randomUUID(),
+      type: 'Happened',
+      data: '{}',
+      metadata: '{}',
+      created: '2026-01-31T12:00:00Z',
+    }));
+    await insert(rows);
+    const [[first] = []] = await pagesOf();
+    if (!first) throw new Error('There is an event.');
+    expect(EncodedEvent.bytesOf(first)).to.equal(encoded(first).length);
+    expect(EncodedEvent.bytesOf({ ...first, data: '{"altered":1}' })).to.equal(0);
+  });
+});
+
+function bytesOf(event: RecordedEvent): Buffer {
+  const bytes = Buffer.alloc(EncodedEvent.bytesOf(event));
+  EncodedEvent.copyBytes(event, bytes, 0);
+  return bytes;
+}
+
+function encoded({ id, stream, type, data, metadata }: RecordedEvent): Buffer {
+  const texts = [stream, type, data, metadata].flatMap((text) => {
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(Buffer.byteLength(text));
+    return [length, Buffer.from(text)];
+  });
+  return Buffer.concat([Buffer.from(id.replaceAll('-', ''), 'hex'), ...texts]);
+}
