@@ -158,21 +158,49 @@ export async function readHeadUpTo(db: Queryable, ordinal: Ordinal): Promise<Cha
   return rows[0] && headIn(rows[0]);
 }
 
+const OVER = `
+  where last_ordinal >= $1
+    and last_ordinal <= coalesce(
+          (select last_ordinal from records.chain_blocks where last_ordinal >= $2 order by last_ordinal limit 1), $2)
+  order by last_ordinal`;
+
 /** The blocks that hold events with these ordinals, in order. */
 export async function readBlocksOver(
   db: Queryable,
   first: Ordinal,
   last: Ordinal,
 ): Promise<readonly Block[]> {
-  const { rows } = await db.query<BlockRow>(
-    `select ${READ_NAMES} from records.chain_blocks
-      where last_ordinal >= $1
-        and last_ordinal <= coalesce(
-              (select last_ordinal from records.chain_blocks where last_ordinal >= $2 order by last_ordinal limit 1), $2)
-      order by last_ordinal`,
-    [first, last],
-  );
+  const { rows } = await db.query<BlockRow>(`select ${READ_NAMES} from records.chain_blocks ${OVER}`, [
+    first,
+    last,
+  ]);
   return rows.map(blockIn);
+}
+
+/** Of a block no more than its hashes. */
+export interface BlockHashes {
+  readonly firstOrdinal: Ordinal;
+  readonly hashBefore: Buffer;
+  /** One after the other. */
+  readonly hashes: Buffer;
+}
+
+/** Of the blocks that hold events with these ordinals, in order. */
+export async function readHashesOver(
+  db: Queryable,
+  first: Ordinal,
+  last: Ordinal,
+): Promise<readonly BlockHashes[]> {
+  const { rows } = await db.query<Pick<BlockRow, 'first_ordinal' | 'hash_before' | 'hashes'>>({
+    name: 'coffer-chain-hashes',
+    text: `select first_ordinal, hash_before, hashes from records.chain_blocks ${OVER}`,
+    values: [first, last],
+  });
+  return rows.map(({ first_ordinal, hash_before, hashes }) => ({
+    firstOrdinal: Number(first_ordinal),
+    hashBefore: hash_before,
+    hashes,
+  }));
 }
 
 /** The end of the first block that ends after the ordinal. */

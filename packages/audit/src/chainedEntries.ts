@@ -5,8 +5,8 @@
 import type { Queryable } from '@coffer/database';
 import type { StreamEvent } from '@coffer/event-store';
 import type { ChainEntry } from './blocks.ts';
-import { readBlocksOver } from './blocksTable.ts';
-import { entryHash, type Ordinal } from './chain.ts';
+import { type BlockHashes, readBlocksOver, readHashesOver } from './blocksTable.ts';
+import { entryHash, HASH_BYTES, isEntryHash, type Ordinal } from './chain.ts';
 
 interface ChainedEntry extends ChainEntry {
   readonly ordinal: Ordinal;
@@ -36,5 +36,33 @@ const hashInPlaceOf = (
   event: StreamEvent,
 ): Buffer => entryHash(previous, ordinal, event);
 
+/** Whether events of the range are those that were chained; without what else the chain has of them. */
+async function comparison(
+  db: Queryable,
+  first: Ordinal,
+  last: Ordinal,
+): Promise<(ordinal: Ordinal, event: StreamEvent) => boolean> {
+  const blocks = await readHashesOver(db, first, last);
+  let at = 0;
+  const indexIn = (block: BlockHashes, ordinal: Ordinal) => ordinal - block.firstOrdinal;
+  const holds = (block: BlockHashes, ordinal: Ordinal) =>
+    indexIn(block, ordinal) >= 0 && (indexIn(block, ordinal) + 1) * HASH_BYTES <= block.hashes.length;
+  return (ordinal, event) => {
+    let block = blocks[at];
+    // Ordinals are asked for one after the other.
+    while (block && !holds(block, ordinal)) {
+      at += 1;
+      block = blocks[at];
+    }
+    if (!block) {
+      at = 0;
+      return false;
+    }
+    const offset = indexIn(block, ordinal) * HASH_BYTES;
+    const previous = offset === 0 ? block.hashBefore : block.hashes.subarray(offset - HASH_BYTES, offset);
+    return isEntryHash(block.hashes.subarray(offset, offset + HASH_BYTES), previous, ordinal, event);
+  };
+}
+
 /** For checking events against the chain when they are read anyway. */
-export const chainOfLog = { entries: chainedEntries, hashInPlaceOf };
+export const chainOfLog = { entries: chainedEntries, comparison, hashInPlaceOf };

@@ -12,7 +12,15 @@ const WRITES: ReadonlySet<string> = new Set<PlaySessionEvent['type']>([
 
 export function transactionUseOf(recorded: StreamEvent) {
   if (!WRITES.has(recorded.type)) return undefined;
-  const event = playSessionEvents.decode(recorded);
-  if (!('transactionUuid' in event.data) || event.data.transactionUuid === undefined) return undefined;
-  return { ...playSessionPlace(recorded.stream), transactionUuid: event.data.transactionUuid };
+  const transactionUuid = LEADING_UUID.exec(recorded.data)?.[1] ?? decodedUuid(recorded);
+  if (transactionUuid === undefined) return undefined;
+  return { ...playSessionPlace(recorded.stream), transactionUuid };
+}
+
+/** It is written first, so that for one text nothing else need be decoded. */
+const LEADING_UUID = /^\{"transactionUuid":"([^"\\]+)"/;
+
+function decodedUuid(recorded: StreamEvent): string | undefined {
+  const { data } = playSessionEvents.decode(recorded);
+  return 'transactionUuid' in data ? data.transactionUuid : undefined;
 }

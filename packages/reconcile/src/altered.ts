@@ -24,6 +24,12 @@ export interface ChainOfLog {
     first: number,
     last: number,
   ) => Promise<ReadonlyMap<number, ChainedEvent>>;
+  /** Whether events of the range, asked for in order, are those that were chained; false also where none is chained. */
+  readonly comparison: (
+    db: Queryable,
+    first: number,
+    last: number,
+  ) => Promise<(ordinal: number, event: RecordedEvent) => boolean>;
   /** The hash of an event in that entry's place: the same hash only for the event that was chained. */
   readonly hashInPlaceOf: (chained: ChainedEvent, event: RecordedEvent) => Buffer;
 }
@@ -67,12 +73,15 @@ export function projectAltered(schema: string, chain: ChainOfLog): Projection {
         isOver = known.length >= MOST_ALTERED || known.some(({ hash }) => hash === null);
       }
       if (isOver) return;
-      const chained = await chain.entries(db, before + 1, before + events.length);
+      const isChained = await chain.comparison(db, before + 1, before + events.length);
+      let entries: Awaited<ReturnType<ChainOfLog['entries']>> | undefined;
       let ordinal = before;
       for await (const part of inTurns(events)) {
         for (const event of part) {
           ordinal += 1;
-          const entry = chained.get(ordinal);
+          if (isChained(ordinal, event)) continue;
+          entries ??= await chain.entries(db, ordinal, before + events.length);
+          const entry = entries.get(ordinal);
           const altered = entry && alterationOf(chain, entry, event);
           if (!altered) continue;
           await db.query(

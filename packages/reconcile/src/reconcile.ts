@@ -32,7 +32,7 @@ import {
   type Report,
   type SkippedEvent,
 } from './report.ts';
-import { sharedTransactionUuids } from './transactionUuids.ts';
+import { compareTransactionUuids, sharedTransactionUuids } from './transactionUuids.ts';
 import { underLock } from './underLock.ts';
 import { holdVerified, VERIFIED_SCHEMA, type VerifiedDependencies } from './verified.ts';
 
@@ -114,6 +114,7 @@ async function run(dependencies: ReconcileDependencies, options: RunOptions): Pr
         return logReport(dependencies, options, from, place?.ordinal ?? 0, altered.map(alteredDiscrepancy));
       }
       const pending = await inFlightAt(dependencies, processPlace, place);
+      await compareTransactionUuids(client, schemaOf(dependencies));
       return reportOf(client, dependencies, options, { live, place, from, pending });
     });
   } catch (error) {

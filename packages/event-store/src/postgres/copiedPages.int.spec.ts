@@ -39,7 +39,9 @@ describe('pages of the log that are copied', () => {
   const plain = (events: readonly RecordedEvent[]) => events.map((event) => ({ ...event }));
 
   it('hold what the driver reads, whatever it is', async () => {
-    const text = fc.string({ unit: 'binary', maxLength: 60 }).map((any) => any.replaceAll('\0', ''));
+    const text = fc
+      .string({ unit: 'binary', maxLength: 60 })
+      .map((characters) => characters.replaceAll('\0', ''));
     const row = fc.record({
       position: fc.bigInt({ min: 1n, max: 2n ** 63n - 2n }).map(String),
       stream: text,

@@ -46,30 +46,7 @@ function eventsByNumber(rows: readonly NumberedRow[], count: number): readonly (
 }
 
 export function createLogReader(pool: Pool) {
-  async function query<Row extends readonly unknown[]>(
-    name: string,
-    text: string,
-    values: readonly unknown[],
-  ): Promise<readonly Row[]> {
-    const timed = { name, text, values: [...values], types: rowTypes, query_timeout: READ_TIMEOUT_MS };
-    const { rows } = await answered(() => pool.query<Row[]>({ ...timed, rowMode: 'array' }));
-    // In array mode each row is the tuple of the selected columns.
-    return rows as unknown as Row[];
-  }
-
-  async function answered<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
-    try {
-      return await ask();
-    } catch (cause) {
-      if (isRefused(cause)) {
-        throw new StoreRefusedError(`The user of DATABASE_URL may not read the log: ${cause.message}.`, {
-          cause,
-        });
-      }
-      if (isOwnMistake(cause)) throw cause;
-      throw new StoreUnreachableError('The event store cannot be read.', { cause });
-    }
-  }
+  const { query, copied } = createReads(pool);
 
   const streamPage = (direction: 'forwards' | 'backwards', stream: string, from: string, limit: number) =>
     direction === 'forwards'
@@ -97,9 +74,6 @@ export function createLogReader(pool: Pool) {
           [from, limit],
         );
 
-  const copiedPage = (after: string, limit: number) =>
-    answered(() => copyPage(pool, { after, limit, timeoutMs: READ_TIMEOUT_MS }));
-
   return {
     readStream(stream: string, options: ReadStreamOptions = {}): EventPages {
       const { direction = 'forwards', fromRevision, limit = Infinity } = options;
@@ -118,13 +92,21 @@ export function createLogReader(pool: Pool) {
       const first = from ?? (direction === 'forwards' ? '0' : BEYOND_ALL);
       return pages(limit, first, async (after, size) =>
         direction === 'forwards' && size >= LEAST_COPIED
-          ? copiedPage(after, size)
+          ? copied(after, size)
           : pageOf(await logPage(direction, after, size), ([position]) => position),
       );
     },
 
     /** The given place comes first, if it still exists, then the events after it. */
-    async pageFrom(after: LogPlace | undefined, size: number): Promise<readonly RecordedEvent[]> {
+    async pageFrom(
+      after: LogPlace | undefined,
+      size: number,
+      isCopied: boolean,
+    ): Promise<readonly RecordedEvent[]> {
+      if (isCopied && size >= LEAST_COPIED) {
+        const before = after ? BigInt(after.position) - 1n : 0n;
+        return (await copied(`${before}`, after ? size + 1 : size)).events();
+      }
       const rows = await query<EventRow>(
         'coffer-log-from',
         `select ${EVENT_COLUMNS} from log.events where position >= $1 order by position limit $2`,
@@ -191,6 +173,39 @@ export function createLogReader(pool: Pool) {
       return isRetry ? found.at(-1)?.position : undefined;
     },
   };
+}
+
+/** What is asked of the database, with failures as readers know them. */
+function createReads(pool: Pool) {
+  return {
+    async query<Row extends readonly unknown[]>(
+      name: string,
+      text: string,
+      values: readonly unknown[],
+    ): Promise<readonly Row[]> {
+      const timed = { name, text, values: [...values], types: rowTypes, query_timeout: READ_TIMEOUT_MS };
+      const { rows } = await answered(() => pool.query<Row[]>({ ...timed, rowMode: 'array' }));
+      // In array mode each row is the tuple of the selected columns.
+      return rows as unknown as Row[];
+    },
+
+    copied: (after: string, limit: number): Promise<LogPage> =>
+      answered(() => copyPage(pool, { after, limit, timeoutMs: READ_TIMEOUT_MS })),
+  };
+}
+
+async function answered<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await ask();
+  } catch (cause) {
+    if (isRefused(cause)) {
+      throw new StoreRefusedError(`The user of DATABASE_URL may not read the log: ${cause.message}.`, {
+        cause,
+      });
+    }
+    if (isOwnMistake(cause)) throw cause;
+    throw new StoreUnreachableError('The event store cannot be read.', { cause });
+  }
 }
 
 function pageOf(rows: readonly EventRow[], nextFrom: (last: EventRow) => string): LogPage {

@@ -6,17 +6,21 @@ const place = (position: string): LogPlace => ({ position: position as Position,
 
 const follower =
   (shared: SharedPageFrom) => (from: LogPlace | undefined, pageSize: number, wakeupsSeen: number) =>
-    shared({ from, pageSize, wakeupsSeen, takesRecent: true });
+    shared({ from, pageSize, wakeupsSeen, takesRecent: true, isBehind: false });
 
 describe('pages of the log', () => {
-  let asked: { from: LogPlace | undefined; answer: (events: readonly RecordedEvent[]) => void }[];
+  let asked: {
+    from: LogPlace | undefined;
+    isCopied: boolean;
+    answer: (events: readonly RecordedEvent[]) => void;
+  }[];
   let shared: SharedPageFrom;
   let pageFrom: ReturnType<typeof follower>;
   beforeEach(() => {
     asked = [];
-    shared = sharePages((from) => {
+    shared = sharePages((from, _pageSize, isCopied) => {
       const { promise, resolve } = Promise.withResolvers<readonly RecordedEvent[]>();
-      asked.push({ from, answer: resolve });
+      asked.push({ from, isCopied, answer: resolve });
       return promise;
     });
     pageFrom = follower(shared);
@@ -78,12 +82,15 @@ describe('pages of the log', () => {
       expect(asked).to.have.length(1);
     });
 
-    it('are read again for a reader that must see what is stored', async () => {
-      const page = shared({ from: place('3'), pageSize: 4, wakeupsSeen: 1, takesRecent: false });
-      asked[1]?.answer(events(3, 4));
-      expect(asked[1]?.from).to.deep.equal(place('3'));
-      expect(await positions(page)).to.deep.equal([3, 4]);
-    });
+    for (const isBehind of [false, true]) {
+      it(`are read again for a reader that must see what is stored, ${isBehind ? '' : 'not '}behind`, async () => {
+        const page = shared({ from: place('3'), pageSize: 4, wakeupsSeen: 1, takesRecent: false, isBehind });
+        asked[1]?.answer(events(3, 4));
+        expect(asked[1]?.from).to.deep.equal(place('3'));
+        expect(asked[1]?.isCopied).to.equal(isBehind);
+        expect(await positions(page)).to.deep.equal([3, 4]);
+      });
+    }
 
     it('are read on from their end for a reader that gets beyond it, once for all', async () => {
       const pages = [positions(pageFrom(place('6'), 4, 2)), positions(pageFrom(place('8'), 4, 2))];
@@ -108,7 +115,7 @@ describe('pages of the log', () => {
   it('fail for all who wait for them, and are then read again', async () => {
     const failing = follower(
       sharePages(() => {
-        asked.push({ from: undefined, answer() {} });
+        asked.push({ from: undefined, isCopied: false, answer() {} });
         return Promise.reject(new Error('away'));
       }),
     );

@@ -7,8 +7,8 @@ import type { LogPlace, RecordedEvent } from '../port.ts';
 import { createRecentEvents } from './recentEvents.ts';
 
 type Page = Promise<readonly RecordedEvent[]>;
-/** The given place comes first, if it still exists, then at most so many events after it. */
-export type PageFrom = (from: LogPlace | undefined, pageSize: number) => Page;
+/** The given place comes first, if it still exists, then at most so many events after it; copied, they keep its bytes. */
+export type PageFrom = (from: LogPlace | undefined, pageSize: number, isCopied: boolean) => Page;
 
 interface PageRequest {
   readonly from: LogPlace | undefined;
@@ -17,6 +17,8 @@ interface PageRequest {
   readonly wakeupsSeen: number;
   /** Whether events that were read a moment ago will do. */
   readonly takesRecent: boolean;
+  /** Whether a full page is expected. */
+  readonly isBehind: boolean;
 }
 
 export type SharedPageFrom = (request: PageRequest) => Page;
@@ -25,7 +27,9 @@ export function sharePages(pageFrom: PageFrom): SharedPageFrom {
   const onTheirWay = new Map<string, Page>();
   const recent = createRecentEvents();
 
-  return async ({ from, pageSize, wakeupsSeen, takesRecent }) => {
+  return async ({ from, pageSize, wakeupsSeen, takesRecent, isBehind }) => {
+    // Who reacts to events may hold one for long, and a copied one holds the bytes of its page.
+    if (isBehind && !takesRecent) return pageFrom(from, pageSize, true);
     const known = from && takesRecent ? recent.from(from) : undefined;
     const last = known?.at(-1);
     if (!from || !known || !last) return read(from, pageSize, wakeupsSeen);
@@ -41,7 +45,7 @@ export function sharePages(pageFrom: PageFrom): SharedPageFrom {
     const key = JSON.stringify([from?.position, from?.eventId, pageSize, wakeupsSeen]);
     const known = onTheirWay.get(key);
     if (known) return known;
-    const page = pageFrom(from, pageSize).then((events) => {
+    const page = pageFrom(from, pageSize, false).then((events) => {
       recent.saw(from, events);
       return events;
     });

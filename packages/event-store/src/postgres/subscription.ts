@@ -3,6 +3,7 @@
  * that was restored to an older state is noticed before any of it is delivered.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { distance } from '../decimalPosition.ts';
 import { LogRewrittenError, StoreUnreachableError } from '../errors.ts';
 import type { LogPlace, RecordedEvent, SubscribeOptions, SubscriptionMessage } from '../port.ts';
 import { PAGE_SIZE } from './logReader.ts';
@@ -27,6 +28,7 @@ export async function* subscription(
 ): AsyncIterable<SubscriptionMessage> {
   let place = after;
   let isLive = false;
+  let isBehind = false;
   let upcoming = ask();
   while (!signal.aborted) {
     const { wakeupsSeen, page } = upcoming;
@@ -35,6 +37,7 @@ export async function* subscription(
     const last = events.at(-1);
     if (last) place = { position: last.position, eventId: last.id };
     const isFull = events.length === pageSize;
+    isBehind = isFull;
     if (isFull) {
       isLive = false;
       if (readAhead) upcoming = ask();
@@ -69,7 +72,7 @@ export async function* subscription(
   ): Promise<readonly RecordedEvent[]> {
     for (let attempt = 0; ; attempt++) {
       try {
-        return eventsAfter(from, await pageFrom({ from, pageSize, wakeupsSeen, takesRecent }));
+        return eventsAfter(from, await pageFrom({ from, pageSize, wakeupsSeen, takesRecent, isBehind }));
       } catch (error) {
         if (!(error instanceof StoreUnreachableError)) throw error;
         const waitMs = RETRY_DELAYS_MS[Math.min(attempt, RETRY_DELAYS_MS.length - 1)];
@@ -87,13 +90,14 @@ function eventsAfter(place: LogPlace | undefined, found: readonly RecordedEvent[
       `The log does not hold event ${place.eventId} at position ${place.position} any longer.`,
     );
   }
-  let expected = BigInt(place?.position ?? 0);
+  let last = place?.position;
   const events = place ? found.slice(1) : found;
   for (const { position } of events) {
-    expected += 1n;
-    if (BigInt(position) !== expected) {
+    if (distance(last, position) !== 1) {
+      const expected = BigInt(last ?? 0) + 1n;
       throw new LogRewrittenError(`The log has position ${position} where ${expected} should be.`);
     }
+    last = position;
   }
   return events;
 }
