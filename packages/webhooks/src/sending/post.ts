@@ -1,6 +1,7 @@
 /** One exchange with a receiver: connections are kept, addresses checked where they are dialled, redirects not followed. */
 import type { LookupFunction } from 'node:net';
-import type { Agent } from 'undici';
+import { LRUCache } from 'lru-cache';
+import type { Agent, Dispatcher } from 'undici';
 import {
   addressesToDial,
   endpointUrl,
@@ -57,7 +58,7 @@ interface PosterOptions {
 }
 
 /** Source: spec, Limits. */
-export const TIMEOUT_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 /** Enough for an error page, too little to be worth sending: what follows is not read. */
 const MAX_ANSWER_BYTES = 16 * 1024;
 const ANSWER_HEAD_BYTES = 1_024;
@@ -65,6 +66,15 @@ const ANSWER_HEAD_BYTES = 1_024;
 /** Source: spec, Delivery and retry. */
 export const isDelivered = ({ status }: Pick<PostOutcome, 'status'>): boolean =>
   status !== null && status >= 200 && status < 300;
+
+/** Where an endpoint is, once its URL has been checked. */
+interface Place {
+  readonly origin: string;
+  readonly path: string;
+  readonly agent: Agent;
+}
+
+const PLACES_KEPT = 10_000;
 
 type Undici = typeof import('undici');
 let loading: Promise<Undici> | undefined;
@@ -76,6 +86,7 @@ const undici = (): Promise<Undici> => {
 
 class UrlNotAllowed extends Error {}
 class TimedOut extends Error {}
+class BrokenOff extends Error {}
 class Closed extends Error {}
 
 export function createPoster({
@@ -102,39 +113,32 @@ export function createPoster({
     return agent;
   };
 
-  async function exchange({ url: text, reach, headers, body }: Posting, signal: AbortSignal) {
-    const url = endpointUrl(text, reach);
+  const places = new LRUCache<string, Place>({ max: PLACES_KEPT });
+  const keyOf = ({ reach, url }: Posting): string => `${reach} ${url}`;
+
+  async function findPlace(posting: Posting): Promise<Place> {
+    const url = endpointUrl(posting.url, posting.reach);
     if (!url) throw new UrlNotAllowed();
     const client = await undici();
     // Nobody would destroy an agent made now.
     if (isClosed) throw new Closed();
-    const answer = await client.request(url, {
-      method: 'POST',
-      dispatcher: agentFor(client, reach, url),
-      headers: { 'content-type': 'application/json', 'user-agent': 'Coffer-Webhooks/1', ...headers },
-      body,
-      signal,
-    });
-    return { status: answer.statusCode, answerHead: await headOf(answer.body) };
+    const agent = agentFor(client, posting.reach, url);
+    const place = { origin: url.origin, path: url.pathname + url.search, agent };
+    places.set(keyOf(posting), place);
+    return place;
   }
 
   return {
-    async post(posting) {
-      const startedMs = performance.now();
-      const abort = new AbortController();
-      const timer = setTimeout(() => abort.abort(new TimedOut()), timeoutMs);
-      const breakOff = () => abort.abort();
-      posting.signal?.addEventListener('abort', breakOff);
-      const durationMs = () => Math.round(performance.now() - startedMs);
-      try {
-        return { ...(await exchange(posting, abort.signal)), error: null, durationMs: durationMs() };
-      } catch (error) {
-        return { status: null, error: errorOf(error), durationMs: durationMs(), answerHead: '' };
-      } finally {
-        clearTimeout(timer);
-        posting.signal?.removeEventListener('abort', breakOff);
-      }
-    },
+    post: (posting) =>
+      new Promise((resolve) => {
+        const exchange = new Exchange(timeoutMs, posting.signal, resolve);
+        const place = places.get(keyOf(posting));
+        if (place) return send(posting, place, exchange);
+        findPlace(posting).then(
+          (found) => send(posting, found, exchange),
+          (error) => exchange.fail(error),
+        );
+      }),
     async close() {
       isClosed = true;
       await Promise.all([...agents.values()].map((agent) => agent.destroy()));
@@ -142,7 +146,23 @@ export function createPoster({
   };
 }
 
-/** Called for names only: literals are checked with the URL, before each attempt. */
+function send({ headers, body }: Posting, { origin, path, agent }: Place, exchange: Exchange): void {
+  agent.dispatch(
+    {
+      origin,
+      path,
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'user-agent': 'Coffer-Webhooks/1', ...headers },
+      body,
+      // The whole exchange has one timer.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    },
+    exchange,
+  );
+}
+
+/** Called for names only: literals are checked with the URL. */
 function checkedLookup(reach: Reach, protocol: string, resolveHost: ResolveHost): LookupFunction {
   return (hostname, { all }, callback) => {
     addressesToDial(new URL(`${protocol}//${hostname}`), reach, resolveHost).then(
@@ -156,18 +176,71 @@ function checkedLookup(reach: Reach, protocol: string, resolveHost: ResolveHost)
   };
 }
 
-async function headOf(body: AsyncIterable<Uint8Array> & { destroy(): unknown }): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of body) {
-    chunks.push(chunk);
-    bytes += chunk.length;
-    // Leaving the loop closes the connection.
-    if (bytes >= MAX_ANSWER_BYTES) break;
+/** What becomes of one request, as undici tells it: without a stream for the answer, most of which is empty. */
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #resolve: (outcome: PostOutcome) => void;
+  readonly #signal: AbortSignal | undefined;
+  readonly #startedMs = performance.now();
+  readonly #timer: NodeJS.Timeout;
+  readonly #breakOff = () => this.fail(new BrokenOff());
+  #controller: Dispatcher.DispatchController | undefined;
+  #status = 0;
+  #head: Buffer | undefined;
+  #bytes = 0;
+  #isOver = false;
+
+  constructor(timeoutMs: number, signal: AbortSignal | undefined, resolve: (outcome: PostOutcome) => void) {
+    this.#resolve = resolve;
+    this.#signal = signal;
+    this.#timer = setTimeout(() => this.fail(new TimedOut()), timeoutMs);
+    signal?.addEventListener('abort', this.#breakOff);
   }
-  const head = Buffer.concat(chunks).subarray(0, ANSWER_HEAD_BYTES).toString('utf8');
-  return head.replaceAll('\0', '\u{FFFD}');
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#isOver) controller.abort(new BrokenOff());
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
+    // Not the ones that only announce the answer.
+    if (status >= 200) this.#status = status;
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    if (!this.#head) this.#head = chunk;
+    else if (this.#head.length < ANSWER_HEAD_BYTES) this.#head = Buffer.concat([this.#head, chunk]);
+    if (this.#bytes < MAX_ANSWER_BYTES) return;
+    this.onResponseEnd();
+    controller.abort(new BrokenOff());
+  }
+
+  onResponseEnd(): void {
+    this.#end({ status: this.#status, error: null, answerHead: textOf(this.#head) });
+  }
+
+  onResponseError(_controller: unknown, error: Error): void {
+    this.#end({ status: null, error: errorOf(error), answerHead: '' });
+  }
+
+  /** Ends it from this side. */
+  fail(error: unknown): void {
+    this.#end({ status: null, error: errorOf(error), answerHead: '' });
+    this.#controller?.abort(new BrokenOff());
+  }
+
+  /** Only the first end counts. */
+  #end(outcome: Omit<PostOutcome, 'durationMs'>): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    this.#signal?.removeEventListener('abort', this.#breakOff);
+    this.#resolve({ ...outcome, durationMs: Math.round(performance.now() - this.#startedMs) });
+  }
 }
+
+const textOf = (head: Buffer | undefined): string =>
+  head ? head.subarray(0, ANSWER_HEAD_BYTES).toString('utf8').replaceAll('\0', '\u{FFFD}') : '';
 
 /** Names no address: which of ours are in use is nobody's business. */
 function errorOf(error: unknown): PostError {
