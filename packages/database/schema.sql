@@ -937,7 +937,6 @@ table records.webhook_deliveries
   constraint webhook_deliveries_check CHECK ((failures <= attempts))
   constraint webhook_deliveries_pkey PRIMARY KEY (subscription_id, sequence)
   constraint webhook_deliveries_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text])))
-  CREATE INDEX webhook_deliveries_by_event ON records.webhook_deliveries USING btree (app_id, sequence)
   CREATE INDEX webhook_deliveries_due ON records.webhook_deliveries USING btree (subscription_id, LEAST(attempts, 1), next_attempt_at) WHERE (state = 'pending'::text)
   CREATE INDEX webhook_deliveries_failed ON records.webhook_deliveries USING btree (subscription_id, sequence) WHERE (state = 'failed'::text)
   CREATE UNIQUE INDEX webhook_deliveries_pkey ON records.webhook_deliveries USING btree (subscription_id, sequence)
@@ -966,6 +965,30 @@ table records.webhook_events
   CREATE UNIQUE INDEX webhook_events_app_id_stream_revision_type_key ON records.webhook_events USING btree (app_id, stream, revision, type)
   CREATE UNIQUE INDEX webhook_events_event_id_key ON records.webhook_events USING btree (event_id)
   CREATE UNIQUE INDEX webhook_events_pkey ON records.webhook_events USING btree (app_id, sequence)
+
+table records.webhook_lanes
+  column subscription_id text collate "C" not null
+  column app_id text collate "C" not null
+  column sender_id text collate "C"
+  constraint webhook_lanes_pkey PRIMARY KEY (subscription_id)
+  CREATE INDEX webhook_lanes_by_app ON records.webhook_lanes USING btree (app_id, subscription_id)
+  CREATE UNIQUE INDEX webhook_lanes_pkey ON records.webhook_lanes USING btree (subscription_id)
+
+table records.webhook_rounds
+  column round_id bigint not null generated always as identity
+  column sender_id text collate "C" not null
+  column started_at timestamp with time zone not null
+  column subscription_ids text[] collate "C" not null
+  column sequences bigint[] not null
+  column numbers integer[] not null
+  constraint webhook_rounds_pkey PRIMARY KEY (round_id)
+  CREATE UNIQUE INDEX webhook_rounds_pkey ON records.webhook_rounds USING btree (round_id)
+
+table records.webhook_senders
+  column sender_id text collate "C" not null
+  column alive_until timestamp with time zone not null
+  constraint webhook_senders_pkey PRIMARY KEY (sender_id)
+  CREATE UNIQUE INDEX webhook_senders_pkey ON records.webhook_senders USING btree (sender_id)
 
 table records.webhook_sequences
   column app_id text collate "C" not null

@@ -133,7 +133,7 @@ function factsOf(events: readonly LoggedEvent[], { appId, scopeId }: TestApp): r
   });
 }
 
-/** Attempts that broke off with their sender, or wait after a failure, are made at once. */
+/** Attempts that wait after a failure are made at once. */
 async function allReceived(pool: Pool, { app, received }: Subscribed, count: number): Promise<void> {
   const deadlineMs = performance.now() + RECEIVED_WITHIN_MS;
   while (received.size < count && performance.now() < deadlineMs) {

@@ -77,9 +77,19 @@ const withoutSequence = ({ sequence: _, ...attempt }: Attempt & { readonly seque
 
 async function attemptsOf(db: Queryable, subscriptionId: string, sequences: readonly string[]) {
   const { rows } = await db.query<Attempt & { readonly sequence: string }>(
-    `select sequence, number, started_at as "startedAt", duration_ms as "durationMs", status,
+    `with recorded as (
+       select sequence, number, started_at, duration_ms, status, error, answer_head
+       from records.webhook_attempts where subscription_id = $1 and sequence = any($2::bigint[])
+     ), begun as (
+       select one.sequence, one.number, r.started_at
+       from records.webhook_rounds r,
+         unnest(subscription_ids, sequences, numbers) as one (subscription_id, sequence, number)
+       where one.subscription_id = $1 and one.sequence = any($2::bigint[])
+         and not exists (select from recorded a where a.sequence = one.sequence and a.number = one.number)
+     )
+     select sequence, number, started_at as "startedAt", duration_ms as "durationMs", status,
        case when duration_ms is null then 'unknown' else error end as error, answer_head as "answerHead"
-     from records.webhook_attempts where subscription_id = $1 and sequence = any($2::bigint[])
+     from (select * from recorded union all select *, null, null, null, null from begun) as attempt
      order by sequence, number`,
     [subscriptionId, sequences],
   );

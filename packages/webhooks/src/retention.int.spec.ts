@@ -1,6 +1,7 @@
 import { until } from '@coffer/testing';
 import { expect } from 'chai';
 import { type Retention, startRetention } from './retention.ts';
+import { sweepDeleted } from './sending/deliveries.ts';
 import { type SendingWorld, startSendingWorld } from './testing/sendingWorld.ts';
 
 const DAY = 24 * 60 * 60_000;
@@ -52,6 +53,22 @@ describe('the retention of events', () => {
     start(2);
     await until(async () => (await kept())?.events === 2);
     expect(await kept()).to.deep.equal({ events: 2, deliveries: 2, attempts: 2, pruned: 1_200 });
+  });
+
+  it('forgets also the deliveries of subscriptions that are gone', async () => {
+    await world.emit(4, id);
+    await deliver(1, 4);
+    await world.change((change) => world.subscriptions.remove(change, 'app_1', id));
+    const lanes = async () => {
+      await sweepDeleted(world.pool);
+      return (await world.pool.query('select from records.webhook_lanes')).rowCount;
+    };
+    expect(await lanes()).to.equal(1);
+    world.advance(3 * DAY);
+    start(2);
+    await until(async () => (await kept())?.pruned === 4);
+    expect(await kept()).to.deep.equal({ events: 0, deliveries: 0, attempts: 0, pruned: 4 });
+    expect(await lanes()).to.equal(0);
   });
 
   it('keeps what is still to be delivered, and all that came after it', async () => {

@@ -77,12 +77,15 @@ export const pruneSome = (pool: Pool, appId: string, until: Date): Promise<numbe
     if (!last) return 0;
     const ids = [appId, last.sequence];
     await client.query(
-      `delete from records.webhook_attempts a using records.webhook_deliveries d
-        where d.app_id = $1 and d.sequence <= $2
-          and a.subscription_id = d.subscription_id and a.sequence = d.sequence`,
+      `delete from records.webhook_attempts a using records.webhook_lanes l
+        where l.app_id = $1 and a.subscription_id = l.subscription_id and a.sequence <= $2`,
       ids,
     );
-    await client.query('delete from records.webhook_deliveries where app_id = $1 and sequence <= $2', ids);
+    await client.query(
+      `delete from records.webhook_deliveries d using records.webhook_lanes l
+        where l.app_id = $1 and d.subscription_id = l.subscription_id and d.sequence <= $2`,
+      ids,
+    );
     await client.query('delete from records.webhook_events where app_id = $1 and sequence <= $2', ids);
     await client.query(
       `update records.webhook_sequences set pruned_sequence = $2, pruned_ordinal = greatest(pruned_ordinal, $3)
@@ -100,11 +103,17 @@ async function oldestOf(
   // The emitter locks it as well: an app's events do not change meanwhile.
   await db.query('select from records.webhook_sequences where app_id = $1 for update', [appId]);
   const { rows } = await db.query<{ sequence: number; ordinal: number; isKept: boolean }>(
-    `select e.sequence::float8 as sequence, coalesce(e.ordinal, 0)::float8 as ordinal,
-            e.created_at >= $2 or e.ordinal is null or exists (
-              select from records.webhook_deliveries d
-               where d.app_id = e.app_id and d.sequence = e.sequence and d.state = 'pending') as "isKept"
-       from records.webhook_events e where e.app_id = $1 order by e.sequence limit ${PRUNED_AT_ONCE}`,
+    `with part as materialized (
+       select sequence, ordinal, created_at from records.webhook_events
+        where app_id = $1 order by sequence limit ${PRUNED_AT_ONCE}
+     ), pending as materialized (
+       select d.sequence from records.webhook_lanes l join records.webhook_deliveries d using (subscription_id)
+        where l.app_id = $1 and d.state = 'pending'
+          and d.sequence between (select min(sequence) from part) and (select max(sequence) from part)
+     )
+     select sequence::float8 as sequence, coalesce(ordinal, 0)::float8 as ordinal,
+            created_at >= $2 or ordinal is null or sequence in (select sequence from pending) as "isKept"
+       from part order by sequence`,
     [appId, until],
   );
   const kept = rows.findIndex(({ isKept }) => isKept);

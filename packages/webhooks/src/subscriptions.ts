@@ -82,6 +82,10 @@ export function createSubscriptions({ secretBox, reachOf }: SubscriptionsOptions
        values ($1, $2, $3, $4, $5, 'enabled', $6, $7, $7)`,
       [id, appId, wanted.url, wanted.events, wanted.environment, secretBox.seal(secret, secretPlace(id)), at],
     );
+    await client.query('insert into records.webhook_lanes (subscription_id, app_id) values ($1, $2)', [
+      id,
+      appId,
+    ]);
     return { subscription: await subscriptionOf(client, appId, id), secret };
   }
 

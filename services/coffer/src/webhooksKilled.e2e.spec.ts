@@ -23,8 +23,6 @@ const SENDERS = 2;
 const APPS = 2;
 const REGISTERED_AT_ONCE = 16;
 const MOST_MS_BEFORE_KILL = 150;
-/** So much later an attempt without an outcome is made again. */
-const ATTEMPT_LOST_AFTER_MS = 30_000;
 
 interface Told {
   readonly id: string;
@@ -68,7 +66,6 @@ describe(`webhooks while emitters are killed ${KILLS} times, and ${FACTS} facts 
     api = await start('api');
     for (let count = 0; count < APPS; count++) apps.push(await subscribedApp());
     await Promise.all([registerAll(), killAgainAndAgain()]);
-    await forgetBrokenAttempts();
     await until(async () => (await countOf("webhook_deliveries where state = 'delivered'")) === FACTS);
   });
   after(() => {
@@ -128,13 +125,6 @@ describe(`webhooks while emitters are killed ${KILLS} times, and ${FACTS} facts 
     return startAll(SENDERS, 'webhook-sender');
   }
 
-  /** As if their time were over. */
-  const forgetBrokenAttempts = () =>
-    nodes.pool().query(
-      `update records.webhook_deliveries
-          set next_attempt_at = next_attempt_at - $1 * interval '1 millisecond' where state = 'pending'`,
-      [ATTEMPT_LOST_AFTER_MS],
-    );
   async function countOf(what: string): Promise<number> {
     const { rows } = await nodes
       .pool()

@@ -1,148 +1,200 @@
-/** The queue of deliveries in the database. Several senders share it; each statement is a transaction of its own. */
+/**
+ * The queue of deliveries in the database. Who holds a lane reads what is due in it; a delivery is written once more when its
+ * attempt has ended. Each statement is a transaction of its own.
+ */
 import type { Queryable } from '@coffer/database';
-import { type LaneBound, MOST_IN_FLIGHT } from './lanes.ts';
-import type { PostOutcome } from './post.ts';
-import { ATTEMPT_LOST_AFTER_MS, DISABLE_AFTER_MS, GIVE_UP_AFTER_MS, RETRY_DELAYS_MS } from './schedule.ts';
+import type { Due, LaneNeed } from './lanes.ts';
+import { isDelivered, type PostOutcome } from './post.ts';
+import { DISABLE_AFTER_MS, GIVE_UP_AFTER_MS, RETRY_DELAYS_MS } from './schedule.ts';
 
-/** A delivery that this sender, and no other, now attempts. */
-export interface Claimed {
-  readonly subscriptionId: string;
-  readonly sequence: string;
-  /** Of this attempt, from 1. */
-  readonly number: number;
-  readonly previousSequence: string | null;
-  readonly eventId: string;
-  readonly type: string;
-  readonly body: string;
-}
-
-export interface EndedAttempt extends Pick<Claimed, 'subscriptionId' | 'sequence' | 'number'>, PostOutcome {
-  readonly succeeded: boolean;
+export interface EndedAttempt extends Pick<Due, 'subscriptionId' | 'sequence' | 'number'> {
+  readonly startedAt: Date;
+  /** Undefined: it was broken off, and says nothing about the endpoint. */
+  readonly outcome: PostOutcome | undefined;
 }
 
 /**
- * For every lane as many as it has room for, first attempts before retries. Notes the attempts, so that none is lost
- * with its sender: it shows as begun and, when it counts as broken off, is made again. An attempt that comes too late
- * is given up instead.
+ * What is due in these lanes, first attempts before retries, without what their holder has already. An attempt that comes
+ * too late is given up instead.
  */
-export async function claimDue(
-  db: Queryable,
-  bounds: readonly LaneBound[],
-  now: Date,
-): Promise<readonly Claimed[]> {
-  const { rows } = await db.query<Claimed>(claimQuery(bounds, now));
+export async function readDue(db: Queryable, needs: readonly LaneNeed[], now: Date): Promise<readonly Due[]> {
+  const { rows } = await db.query<Due>(dueQuery(needs, now));
   return rows;
 }
 
 /** For a spec that looks at its plan. */
-export const claimQuery = (bounds: readonly LaneBound[], now: Date) => ({
-  name: 'webhooks-claim',
-  text: CLAIM,
+export const dueQuery = (needs: readonly LaneNeed[], now: Date) => ({
+  name: 'webhooks-due',
+  text: DUE,
   values: [
-    bounds.map(({ subscriptionId }) => subscriptionId),
-    bounds.map(({ bound }) => bound),
-    bounds.map(({ inFlight }) => inFlight),
-    MOST_IN_FLIGHT,
+    needs.map(({ subscriptionId }) => subscriptionId),
+    numbers(needs.map(({ ahead }) => ahead)),
+    numbers(needs.map(({ room }) => room)),
+    needs.map(({ taken }) => numbers(taken)),
     now,
     new Date(now.getTime() - GIVE_UP_AFTER_MS),
-    new Date(now.getTime() + ATTEMPT_LOST_AFTER_MS),
   ],
 });
 
-// `for update` with `skip locked` on each arm: a delivery that another sender is claiming is not waited for.
-const due = (retries: 0 | 1) => `select sequence from (
-  select d.sequence from records.webhook_deliveries d
-  where d.subscription_id = lane.subscription_id and d.state = 'pending'
-    and least(d.attempts, 1) = ${retries} and d.next_attempt_at <= $5::timestamptz
-  order by d.next_attempt_at limit lane.room for update skip locked) as due_${retries}`;
+const dueWhere = (retries: 0 | 1) => `
+  select d.sequence, d.app_id, d.attempts + 1 as number, d.previous_sequence, d.first_attempt_at
+  from records.webhook_deliveries d
+  where d.subscription_id = lane.subscription_id and d.state = 'pending' and least(d.attempts, 1) = ${retries}
+    and d.next_attempt_at <= $5::timestamptz and d.sequence <> all(lane.taken)
+  order by d.next_attempt_at`;
 
-const CLAIM = `
-  with lane as materialized (
-    select s.subscription_id,
-      greatest(1, least(coalesce(known.bound, case when s.failing_since is null then 4 else 1 end),
-        $4::integer / count(*) over ())) - coalesce(known.in_flight, 0) as room
-    from records.webhook_subscriptions s
-    left join unnest($1::text[], $2::integer[], $3::integer[]) as known (subscription_id, bound, in_flight)
-      using (subscription_id)
-    where s.state = 'enabled'
-  ), due as materialized (
-    select lane.subscription_id, picked.sequence
-    from lane cross join lateral (${due(0)} union all ${due(1)} limit lane.room) as picked
-    where lane.room > 0
-  ), claimed as (
-    update records.webhook_deliveries d set
-      state = case when d.first_attempt_at < $6::timestamptz then 'failed' else 'pending' end,
-      attempts = d.attempts + case when d.first_attempt_at < $6::timestamptz then 0 else 1 end,
-      first_attempt_at = coalesce(d.first_attempt_at, $5::timestamptz),
-      next_attempt_at = $7::timestamptz
-    from due where d.subscription_id = due.subscription_id and d.sequence = due.sequence
-    returning d.subscription_id, d.app_id, d.sequence, d.attempts, d.previous_sequence, d.state
-  ), begun as (
-    insert into records.webhook_attempts (subscription_id, sequence, number, started_at)
-    select subscription_id, sequence, attempts, $5::timestamptz from claimed where state = 'pending'
+const DUE = `
+  with due as materialized (
+    select lane.subscription_id, picked.*
+    from unnest($1::text[], $2::integer[], $3::integer[], $4::text[]) as need (subscription_id, ahead, room, taken),
+      lateral (select need.subscription_id, need.ahead, need.room, need.taken::bigint[] as taken) as lane,
+      lateral (
+        with first as materialized (${dueWhere(0)} limit lane.ahead)
+        select * from first
+        union all
+        (${dueWhere(1)} limit greatest(0, lane.room - (select count(*) from first)))
+      ) as picked
+  ), late as (
+    update records.webhook_deliveries d set state = 'failed'
+    from due
+    where d.subscription_id = due.subscription_id and d.sequence = due.sequence and d.state = 'pending'
+      and due.first_attempt_at < $6::timestamptz
   )
-  select c.subscription_id as "subscriptionId", c.sequence, c.attempts as number,
-    c.previous_sequence as "previousSequence", e.event_id as "eventId", e.type, e.body
-  from claimed c join records.webhook_events e on e.app_id = c.app_id and e.sequence = c.sequence
-  where c.state = 'pending'`;
+  select due.subscription_id as "subscriptionId", due.sequence, due.number,
+    due.previous_sequence as "previousSequence", e.event_id as "eventId", e.type, e.body
+  from due join records.webhook_events e on e.app_id = due.app_id and e.sequence = due.sequence
+  where due.first_attempt_at >= $6::timestamptz or due.first_attempt_at is null`;
+
+/** Notes attempts before they are made, so that none is lost with its sender. Undefined if the sender holds no lanes. */
+export async function noteRound(
+  db: Queryable,
+  senderId: string,
+  begun: readonly Pick<Due, 'subscriptionId' | 'sequence' | 'number'>[],
+  now: Date,
+): Promise<string | undefined> {
+  const { rows } = await db.query<{ roundId: string }>({
+    name: 'webhooks-round',
+    text: `insert into records.webhook_rounds (sender_id, started_at, subscription_ids, sequences, numbers)
+      select $1, $2, $3, $4, $5
+      where exists (select from records.webhook_senders where sender_id = $1 and alive_until > $2)
+      returning round_id as "roundId"`,
+    values: [
+      senderId,
+      now,
+      begun.map(({ subscriptionId }) => subscriptionId),
+      numbers(begun.map(({ sequence }) => sequence)),
+      numbers(begun.map(({ number }) => number)),
+    ],
+  });
+  return rows[0]?.roundId;
+}
+
+/** Attempts whose sender died: they show as begun, do not count as failures, and are made again. */
+export async function settleLost(db: Queryable, now: Date): Promise<void> {
+  await db.query({ name: 'webhooks-settle', text: SETTLE, values: [now] });
+}
+
+const SETTLE = `
+  with round as (
+    delete from records.webhook_rounds r
+    where not exists (select from records.webhook_senders s where s.sender_id = r.sender_id and s.alive_until > $1)
+    returning started_at, subscription_ids, sequences, numbers
+  ), lost as (
+    select one.*, round.started_at
+    from round, unnest(subscription_ids, sequences, numbers) as one (subscription_id, sequence, number)
+  ), delivery as (
+    update records.webhook_deliveries d set
+      attempts = lost.number,
+      first_attempt_at = coalesce(d.first_attempt_at, lost.started_at)
+    from lost
+    where d.subscription_id = lost.subscription_id and d.sequence = lost.sequence and d.state = 'pending'
+      and d.attempts = lost.number - 1
+  )
+  insert into records.webhook_attempts (subscription_id, sequence, number, started_at)
+  select lost.subscription_id, lost.sequence, lost.number, lost.started_at
+  from lost join records.webhook_deliveries using (subscription_id, sequence)
+  on conflict (subscription_id, sequence, number) do nothing`;
 
 /**
- * What became of attempts: delivered, to be made again, or given up. A success counts whenever it is known, a failure only
- * if the delivery has not been attempted again since. An endpoint that has failed for too long is disabled.
+ * What became of attempts: delivered, to be made again, or given up; and the rounds of which nothing is left. A success
+ * counts whenever it is known, a failure only if the attempt does not count as broken off. An endpoint that has failed for
+ * too long is disabled.
  */
-export async function recordEnded(db: Queryable, ended: readonly EndedAttempt[], now: Date): Promise<void> {
+export async function recordEnded(
+  db: Queryable,
+  ended: readonly EndedAttempt[],
+  overRounds: readonly string[],
+  now: Date,
+): Promise<void> {
   await db.query({
     name: 'webhooks-record',
     text: RECORD,
     values: [
       ended.map(({ subscriptionId }) => subscriptionId),
-      ended.map(({ sequence }) => sequence),
-      ended.map(({ number }) => number),
-      ended.map(({ durationMs }) => durationMs),
-      ended.map(({ status }) => status),
-      ended.map(({ error }) => error),
-      ended.map(({ answerHead }) => answerHead),
-      ended.map(({ succeeded }) => succeeded),
+      numbers(ended.map(({ sequence }) => sequence)),
+      numbers(ended.map(({ number }) => number)),
+      numbers(ended.map(({ startedAt }) => startedAt.getTime())),
+      numbers(ended.map(({ outcome }) => outcome?.durationMs)),
+      numbers(ended.map(({ outcome }) => outcome?.status)),
+      ended.map(({ outcome }) => outcome?.error),
+      ended.map(({ outcome }) => outcome?.answerHead),
+      numbers(ended.map(({ outcome }) => outcome && Number(isDelivered(outcome)))),
       now,
       RETRY_DELAYS_MS,
       new Date(now.getTime() - DISABLE_AFTER_MS),
+      overRounds,
     ],
   });
 }
 
-const GIVES_UP = `not lane.succeeds and lane.gave_up and s.state = 'enabled' and s.failing_since <= $11::timestamptz`;
+const GIVES_UP = `not lane.succeeds and lane.gave_up and s.state = 'enabled' and s.failing_since <= $12::timestamptz`;
 
 const RECORD = `
   with ended as (
-    select * from unnest($1::text[], $2::bigint[], $3::integer[], $4::integer[], $5::smallint[], $6::text[], $7::text[],
-      $8::boolean[]) as ended (subscription_id, sequence, number, duration_ms, status, error, answer_head, succeeded)
+    select subscription_id, sequence, number, to_timestamp(started_ms / 1000) as started_at, duration_ms, status, error,
+      answer_head, succeeded = 1 as succeeded
+    from unnest($1::text[], $2::bigint[], $3::integer[], $4::float8[], $5::integer[], $6::smallint[], $7::text[],
+      $8::text[], $9::integer[])
+      as ended (subscription_id, sequence, number, started_ms, duration_ms, status, error, answer_head, succeeded)
+  ), over as (
+    delete from records.webhook_rounds where round_id = any($13::bigint[])
   ), attempt as (
-    update records.webhook_attempts a
-    set duration_ms = ended.duration_ms, status = ended.status, error = ended.error, answer_head = ended.answer_head
-    from ended
-    where a.subscription_id = ended.subscription_id and a.sequence = ended.sequence and a.number = ended.number
+    insert into records.webhook_attempts
+      (subscription_id, sequence, number, started_at, duration_ms, status, error, answer_head)
+    select subscription_id, sequence, number, started_at, duration_ms, status, error, answer_head from ended
+    on conflict (subscription_id, sequence, number) do update set
+      duration_ms = excluded.duration_ms, status = excluded.status, error = excluded.error,
+      answer_head = excluded.answer_head
   ), delivery as (
     update records.webhook_deliveries d set
-      failures = d.failures + (not ended.succeeded)::integer,
-      state = case when ended.succeeded then 'delivered' when d.failures >= cardinality($10::integer[]) then 'failed'
-        else 'pending' end,
-      next_attempt_at = $9::timestamptz + coalesce(($10::integer[])[d.failures + 1], 0) * interval '1 millisecond'
+      attempts = greatest(d.attempts, ended.number),
+      first_attempt_at = coalesce(d.first_attempt_at, ended.started_at),
+      failures = d.failures + (ended.succeeded is false)::integer,
+      state = case when ended.succeeded then 'delivered'
+        when ended.succeeded is false and d.failures >= cardinality($11::integer[]) then 'failed' else 'pending' end,
+      next_attempt_at = case when ended.succeeded is false
+        then $10::timestamptz + coalesce(($11::integer[])[d.failures + 1], 0) * interval '1 millisecond'
+        else d.next_attempt_at end
     from ended
     where d.subscription_id = ended.subscription_id and d.sequence = ended.sequence and d.state = 'pending'
-      and (ended.succeeded or d.attempts = ended.number)
-    returning d.subscription_id, d.state
+      and (ended.succeeded or d.attempts = ended.number - 1)
+    returning d.subscription_id, d.state, ended.succeeded
   ), lane as (
-    select subscription_id, bool_or(state = 'delivered') as succeeds, bool_or(state = 'failed') as gave_up
-    from delivery group by subscription_id
+    select subscription_id, bool_or(succeeded) as succeeds, bool_or(state = 'failed') as gave_up
+    from delivery where succeeded is not null group by subscription_id
   )
   update records.webhook_subscriptions s set
-    failing_since = case when lane.succeeds then null else coalesce(s.failing_since, $9::timestamptz) end,
+    failing_since = case when lane.succeeds then null else coalesce(s.failing_since, $10::timestamptz) end,
     state = case when ${GIVES_UP} then 'disabled' else s.state end,
     disabled_reason = case when ${GIVES_UP} then 'failing' else s.disabled_reason end,
     epoch = s.epoch + case when ${GIVES_UP} then 1 else 0 end
   from lane
   where s.subscription_id = lane.subscription_id
     and (case when lane.succeeds then s.failing_since is not null else s.failing_since is null or ${GIVES_UP} end)`;
+
+/** As PostgreSQL writes an array. The driver would quote each element, which takes a microsecond. */
+const numbers = (values: readonly (string | number | null | undefined)[]): string =>
+  `{${values.map((value) => value ?? 'null').join()}}`;
 
 /** Marks failed what is pending for deleted subscriptions, a part at a time; one with nothing left is forgotten. */
 export async function sweepDeleted(db: Queryable): Promise<void> {
@@ -157,6 +209,11 @@ export async function sweepDeleted(db: Queryable): Promise<void> {
       [id],
     );
   }
+  await db.query(
+    `delete from records.webhook_lanes l
+     where not exists (select from records.webhook_subscriptions s where s.subscription_id = l.subscription_id)
+       and not exists (select from records.webhook_deliveries d where d.subscription_id = l.subscription_id)`,
+  );
 }
 
 const SWEPT_AT_ONCE = 1_000;

@@ -1,66 +1,197 @@
 /**
- * How many attempts at a time each endpoint may have. A lane that answers gets more, one that fails gets one: while it
- * hangs, it holds one connection.
+ * The lanes that this sender holds, one for each endpoint: what is due in it, and how many attempts at a time it may have. A
+ * lane that answers gets more, one that fails gets one: while it hangs, it holds one connection.
  */
 const FIRST_BOUND = 4;
 const MOST = 32;
 
 /** Of all lanes together; each has an equal share of it, so that no number of hanging ones can take the others'. */
 export const MOST_IN_FLIGHT = 1_024;
+/** Of all lanes together, what is read before its turn. */
+const MOST_AHEAD = 8_192;
+
+/** A delivery whose next attempt may begin. */
+export interface Due {
+  readonly subscriptionId: string;
+  readonly sequence: string;
+  /** Of this attempt, from 1. */
+  readonly number: number;
+  readonly previousSequence: string | null;
+  readonly eventId: string;
+  readonly type: string;
+  readonly body: string;
+}
+
+export interface HeldLane {
+  readonly subscriptionId: string;
+  /** It has not succeeded lately. */
+  readonly isFailing: boolean;
+}
+
+/** What a lane asks of the queue. */
+export interface LaneNeed {
+  readonly subscriptionId: string;
+  /** How many first attempts, */
+  readonly ahead: number;
+  /** and how many in all, if only retries are left. */
+  readonly room: number;
+  /** What is due and not to be given: it waits here, is under way, or is being recorded. */
+  readonly taken: readonly string[];
+}
 
 interface Lane {
   bound: number;
   inFlight: number;
+  isHeld: boolean;
+  /** Nothing more begins in it: it is for another sender. */
+  isLeaving: boolean;
   /** Of the attempts under way. */
   breaker: AbortController;
+  waiting: Due[];
+  readonly taken: Set<string>;
+  /** At which stir nothing more was due. */
+  dryAt: number;
 }
 
-export interface LaneBound {
-  readonly subscriptionId: string;
-  readonly bound: number;
-  readonly inFlight: number;
-}
-
-export interface Lanes {
-  /** The signal breaks the attempt off. */
-  readonly begin: (subscriptionId: string) => AbortSignal;
-  readonly end: (subscriptionId: string, succeeded: boolean) => void;
-  readonly withAttempts: () => readonly string[];
-  readonly breakOff: (subscriptionId: string) => void;
-  /** Of those that differ from a lane never seen. */
-  readonly bounds: () => readonly LaneBound[];
-}
-
-export function createLanes(): Lanes {
+export function createLanes() {
   const lanes = new Map<string, Lane>();
-  const laneOf = (subscriptionId: string): Lane => {
-    const lane = lanes.get(subscriptionId) ?? {
-      bound: FIRST_BOUND,
-      inFlight: 0,
-      breaker: new AbortController(),
-    };
-    lanes.set(subscriptionId, lane);
+  let held = 0;
+  let stirs = 0;
+
+  const of = (subscriptionId: string): Lane => {
+    const lane = lanes.get(subscriptionId);
+    if (!lane) throw new Error('A lane is kept while anything of it is under way.');
     return lane;
   };
+  const forgetIfOver = (subscriptionId: string, lane: Lane) => {
+    if (!lane.isHeld && lane.taken.size === 0) lanes.delete(subscriptionId);
+  };
+  const leave = (subscriptionId: string, lane: Lane) => {
+    for (const { sequence } of lane.waiting) lane.taken.delete(sequence);
+    lane.waiting = [];
+    if (lane.isHeld) held -= 1;
+    lane.isHeld = false;
+    forgetIfOver(subscriptionId, lane);
+  };
+  const roomOf = ({ isHeld, isLeaving, bound, inFlight }: Lane): number =>
+    isHeld && !isLeaving ? Math.max(1, Math.min(bound, Math.floor(MOST_IN_FLIGHT / held))) - inFlight : 0;
+
   return {
-    begin(subscriptionId) {
-      const lane = laneOf(subscriptionId);
-      lane.inFlight += 1;
-      return lane.breaker.signal;
+    /** These are all that this sender holds now. */
+    hold(all: readonly HeldLane[]): void {
+      const ids = new Set(all.map(({ subscriptionId }) => subscriptionId));
+      for (const [id, lane] of lanes) if (!ids.has(id)) leave(id, lane);
+      for (const { subscriptionId, isFailing } of all) {
+        const lane = lanes.get(subscriptionId);
+        if (lane) lane.isHeld = true;
+        else lanes.set(subscriptionId, newLane(isFailing ? 1 : FIRST_BOUND));
+      }
+      held = ids.size;
     },
-    end(subscriptionId, succeeded) {
-      const lane = laneOf(subscriptionId);
+
+    /** Makes so many ready for another sender, and returns those that are: nothing of them is under way. */
+    release(count: number): readonly string[] {
+      const heldOnes = [...lanes].filter(([, { isHeld }]) => isHeld);
+      const quietFirst = heldOnes.toSorted(([, a], [, b]) => busyness(a) - busyness(b));
+      const leaving = new Set(quietFirst.slice(0, count).map(([id]) => id));
+      const released: string[] = [];
+      for (const [id, lane] of heldOnes) {
+        lane.isLeaving = leaving.has(id);
+        if (!lane.isLeaving || busyness(lane) > 0) continue;
+        leave(id, lane);
+        released.push(id);
+      }
+      return released;
+    },
+
+    /** Something may be due in any of them. */
+    stir(): void {
+      stirs += 1;
+    },
+
+    /** Of those that have room, and may have something to fill it. */
+    needs(): readonly LaneNeed[] {
+      return [...lanes].flatMap(([subscriptionId, lane]) => {
+        const room = roomOf(lane) - lane.waiting.length;
+        if (room <= 0 || lane.dryAt === stirs) return [];
+        const ahead = Math.max(room, Math.min(2 * lane.bound, Math.floor(MOST_AHEAD / held)));
+        return [{ subscriptionId, ahead, room, taken: [...lane.taken] }];
+      });
+    },
+
+    /** Answers needs that were asked for at that stir. */
+    supply(needs: readonly LaneNeed[], due: readonly Due[], askedAt: number): void {
+      const bySubscription = Map.groupBy(due, ({ subscriptionId }) => subscriptionId);
+      for (const { subscriptionId, room } of needs) {
+        const lane = lanes.get(subscriptionId);
+        if (!lane?.isHeld) continue;
+        const found = bySubscription.get(subscriptionId) ?? [];
+        for (const one of found) {
+          lane.waiting.push(one);
+          lane.taken.add(one.sequence);
+        }
+        if (found.length < room) lane.dryAt = askedAt;
+      }
+    },
+    stirs: () => stirs,
+
+    /** What begins now: as many of each as it has room for. */
+    take(): readonly Due[] {
+      const taken: Due[] = [];
+      for (const lane of lanes.values()) {
+        const room = roomOf(lane);
+        if (room <= 0 || lane.waiting.length === 0) continue;
+        const begun = lane.waiting.splice(0, room);
+        lane.inFlight += begun.length;
+        taken.push(...begun);
+      }
+      return taken;
+    },
+
+    /** They do not begin after all. Nothing of their lanes does, until they are held anew. */
+    giveBack(due: readonly Due[]): void {
+      for (const { subscriptionId, sequence } of due) {
+        const lane = of(subscriptionId);
+        lane.inFlight -= 1;
+        lane.taken.delete(sequence);
+        leave(subscriptionId, lane);
+      }
+    },
+
+    end(subscriptionId: string, succeeded: boolean): void {
+      const lane = of(subscriptionId);
       lane.inFlight -= 1;
       lane.bound = succeeded ? Math.min(lane.bound + 1, MOST) : Math.max(Math.floor(lane.bound / 2), 1);
-      if (lane.inFlight === 0 && lane.bound === FIRST_BOUND) lanes.delete(subscriptionId);
     },
+
+    /** The queue knows what became of it. */
+    recorded({ subscriptionId, sequence }: Pick<Due, 'subscriptionId' | 'sequence'>): void {
+      const lane = of(subscriptionId);
+      lane.taken.delete(sequence);
+      forgetIfOver(subscriptionId, lane);
+    },
+
+    /** Breaks off what is under way. */
+    signalOf: (subscriptionId: string): AbortSignal => of(subscriptionId).breaker.signal,
     withAttempts: () => [...lanes].flatMap(([id, { inFlight }]) => (inFlight > 0 ? [id] : [])),
-    breakOff(subscriptionId) {
-      const lane = laneOf(subscriptionId);
+    breakOff(subscriptionId: string): void {
+      const lane = of(subscriptionId);
       lane.breaker.abort();
       lane.breaker = new AbortController();
     },
-    bounds: () =>
-      [...lanes].map(([subscriptionId, { bound, inFlight }]) => ({ subscriptionId, bound, inFlight })),
   };
 }
+
+const newLane = (bound: number): Lane => ({
+  bound,
+  inFlight: 0,
+  isHeld: true,
+  isLeaving: false,
+  breaker: new AbortController(),
+  waiting: [],
+  taken: new Set(),
+  dryAt: Number.NaN,
+});
+
+/** Under way, or not recorded yet. */
+const busyness = ({ taken, waiting }: Lane): number => taken.size - waiting.length;

@@ -4,7 +4,8 @@ import { deliveriesOf } from '../deliveryLog.ts';
 import { feedQuery } from '../feed.ts';
 import { listSubscriptions } from '../subscriptions.ts';
 import { type SendingWorld, startSendingWorld } from '../testing/sendingWorld.ts';
-import { claimDue, claimQuery, failPending, recordEnded } from './deliveries.ts';
+import { dueQuery, failPending, noteRound, readDue, recordEnded } from './deliveries.ts';
+import { holdLanes } from './holding.ts';
 
 const PENDING = 1_000_000;
 /** Beyond any that waits for its turn: more would be read one after another. */
@@ -59,8 +60,10 @@ describe(`with ${PENDING.toLocaleString('en')} pending deliveries of one endpoin
         0,
       );
 
-  it('the next ones are claimed without looking at the others', async () => {
-    const { text, values } = claimQuery([], world.now());
+  const needs = () => [{ subscriptionId: id, ahead: 8, room: 4, taken: ['1', '3'] }];
+
+  it('the next ones are read without looking at the others', async () => {
+    const { text, values } = dueQuery(needs(), world.now());
     const nodes = await planOf(text, values);
     expect(
       nodes.filter(
@@ -111,13 +114,24 @@ describe(`with ${PENDING.toLocaleString('en')} pending deliveries of one endpoin
 
   it('one is sent and recorded', async () => {
     const read = await rowsReadBy(async (client) => {
-      const bounds = [{ subscriptionId: id, bound: 1, inFlight: 0 }];
-      const claimed = await claimDue(client, bounds, world.now());
-      expect(claimed).to.have.length(1);
-      const answered = { status: 200, error: null, durationMs: 3, answerHead: '', succeeded: true };
+      await holdLanes(world.pool, 'me', world.now());
+      const due = await readDue(client, needs(), world.now());
+      expect(due.map(({ sequence }) => sequence)).to.deep.equal([
+        '5',
+        '7',
+        '9',
+        '11',
+        '13',
+        '15',
+        '17',
+        '19',
+      ]);
+      const round = (await noteRound(client, 'me', due, world.now())) ?? expect.fail('It holds no lanes.');
+      const outcome = { status: 200, error: null, durationMs: 3, answerHead: '' };
       await recordEnded(
         client,
-        claimed.map((one) => ({ ...one, ...answered })),
+        due.map((one) => ({ ...one, startedAt: world.now(), outcome })),
+        [round],
         world.now(),
       );
     });
@@ -145,7 +159,7 @@ describe(`with ${PENDING.toLocaleString('en')} pending deliveries of one endpoin
       `update records.webhook_deliveries set state = 'delivered' where attempts = 0 or sequence % 2 = 1`,
     );
     await world.pool.query('vacuum analyze records.webhook_deliveries');
-    const { text, values } = claimQuery([], world.now());
+    const { text, values } = dueQuery(needs(), world.now());
     expect(looked(await planOf(text, values))).to.be.lessThan(FEW_ROWS);
   });
 

@@ -1,6 +1,4 @@
 /** When a delivery is attempted again, and when no more. Source: spec, Delivery and retry; contract, Webhooks. */
-import { TIMEOUT_MS } from './post.ts';
-
 /** After the first failure, the second, … The one after the last is the end. */
 export const RETRY_DELAYS_MS = [10_000, 60_000, 300_000, 1_800_000] as const;
 
@@ -9,6 +7,3 @@ export const GIVE_UP_AFTER_MS = 2 * 60 * 60_000;
 
 /** An endpoint that has only failed for so long is disabled. */
 export const DISABLE_AFTER_MS = 5 * 24 * 60 * 60_000;
-
-/** After so long an attempt without an outcome counts as broken off with its sender. */
-export const ATTEMPT_LOST_AFTER_MS = TIMEOUT_MS + 20_000;

@@ -1,22 +1,24 @@
 /**
- * Delivers what is due. One loop claims what begins and one writes what ended, each in statements for all lanes together;
- * the attempts themselves run beside them. A claim needs only the room that an attempt leaves, and not its record: what is
- * not recorded yet is not due.
+ * Delivers what is due in the lanes that this sender holds. One loop begins attempts and one writes what ended, each in
+ * statements for all lanes together; the attempts themselves run beside them.
  */
-import { setTimeout as delay } from 'node:timers/promises';
+import { randomUUID } from 'node:crypto';
 import type { Pool } from '@coffer/database';
 import type { Clock } from '@coffer/kernel';
 import { envelopeBytes } from '../domain/envelope.ts';
-import { type Claimed, claimDue, type EndedAttempt, recordEnded, sweepDeleted } from './deliveries.ts';
-import { createLanes, MOST_IN_FLIGHT } from './lanes.ts';
-import { isDelivered, type Poster } from './post.ts';
+import { createBell, repeat } from './bells.ts';
+import { noteRound, readDue, settleLost, sweepDeleted } from './deliveries.ts';
+import { forgetDeadSenders, holdLanes, leave, releaseLanes } from './holding.ts';
+import { createLanes, type Due } from './lanes.ts';
+import { isDelivered, type Poster, type Posting, type PostOutcome } from './post.ts';
+import { createRecorder, type Round } from './recorder.ts';
 import { signedHeaders } from './signature.ts';
 import type { Target, Targets } from './targets.ts';
 
 export interface Sender {
   /** Something may be due. */
   readonly wake: () => void;
-  /** Waits a moment for the attempts under way; what they have not ended by then is attempted again. */
+  /** Waits a moment for the attempts under way; what has not ended by then is broken off, and made again. */
   readonly stop: () => Promise<void>;
 }
 
@@ -32,9 +34,12 @@ interface SenderOptions {
   readonly stopGraceMs?: number;
 }
 
-const SHORTEST_ROUND_MS = 10;
-const TROUBLE_PAUSE_MS = 1_000;
 const SWEEP_INTERVAL_MS = 10_000;
+
+interface Attempt extends Due {
+  readonly startedAt: Date;
+  readonly round: Round;
+}
 
 export function startSender({
   pool,
@@ -45,158 +50,152 @@ export function startSender({
   pollMs = 200,
   stopGraceMs = 3_000,
 }: SenderOptions): Sender {
+  const senderId = randomUUID();
   const lanes = createLanes();
-  const underWay = new Set<Promise<void>>();
-  let ended: EndedAttempt[] = [];
+  const recorder = createRecorder(pool, clock);
+  const underWay = new Set<Attempt>();
   const mayBegin = createBell();
   const hasEnded = createBell();
-  let cannotRecord = false;
+  const isQuiet = createBell();
   let isStopping = false;
-  let lookedAtMs = Number.NEGATIVE_INFINITY;
+  let tendedAtMs = Number.NEGATIVE_INFINITY;
   let sweptAtMs = Number.NEGATIVE_INFINITY;
 
-  /** Until the stop. The bell ends the pause between two rounds. */
-  async function repeat(bell: Bell, pauseMs: number, round: () => Promise<void>): Promise<void> {
-    while (!isStopping) {
-      const begunMs = performance.now();
-      bell.silence();
-      try {
-        await round();
-        await bell.rung(pauseMs);
-        // What comes one by one is dealt with together.
-        if (!isStopping) await delay(Math.max(0, begunMs + SHORTEST_ROUND_MS - performance.now()));
-      } catch (error) {
-        onTrouble(error);
-        bell.silence();
-        if (!isStopping) await bell.rung(TROUBLE_PAUSE_MS);
-      }
-    }
-  }
-
   async function beginDue(): Promise<void> {
+    if (performance.now() - tendedAtMs >= pollMs) await tend();
+    if (recorder.isBehind()) return;
+    await readWhatIsDue();
+    await begin(lanes.take());
+  }
+
+  async function tend(): Promise<void> {
     await breakOffWithdrawn();
-    await sweepNowAndThen();
-    if (isBehind()) return;
-    await begin(await claimDue(pool, lanes.bounds(), clock()));
-  }
-
-  async function begin(claimed: readonly Claimed[]): Promise<void> {
-    if (claimed.length === 0) return;
-    // Once more, right before the attempts: whoever has been told that a subscription is deleted is sent nothing.
-    const found = await targets.of(claimed.map(({ subscriptionId }) => subscriptionId));
-    for (const one of claimed) {
-      const target = found.get(one.subscriptionId);
-      // Deleted or disabled since: what is left of it counts as broken off, and is claimed again if need be.
-      if (!target) continue;
-      const attempt = attemptOf(one, target, lanes.begin(one.subscriptionId)).finally(() =>
-        underWay.delete(attempt),
-      );
-      underWay.add(attempt);
-    }
-  }
-
-  async function attemptOf(
-    { subscriptionId, sequence, number, previousSequence, eventId: id, type, body: text }: Claimed,
-    { url, reach, secretsAt }: Target,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const at = clock();
-    const body = envelopeBytes(text, previousSequence === null ? null : Number(previousSequence));
-    const headers = signedHeaders({ id, type, body }, secretsAt(at), at);
-    const outcome = await poster.post({ url, reach, headers, body, signal });
-    const succeeded = isDelivered(outcome);
-    lanes.end(subscriptionId, succeeded);
-    // That we have broken it off says nothing about the endpoint.
-    if (signal.aborted && !succeeded) return;
-    ended.push({ subscriptionId, sequence, number, succeeded, ...outcome });
-    hasEnded.ring();
-    mayBegin.ring();
-  }
-
-  /** What is not recorded is attempted again, so nothing more begins until it is. */
-  const isBehind = (): boolean => cannotRecord || ended.length >= MOST_IN_FLIGHT;
-
-  async function recordWhatEnded(): Promise<void> {
-    const some = ended;
-    if (some.length === 0) return;
-    const wasBehind = isBehind();
-    ended = [];
-    try {
-      await recordEnded(pool, some, clock());
-      cannotRecord = false;
-    } catch (error) {
-      ended = [...some, ...ended];
-      cannotRecord = true;
-      throw error;
-    }
-    if (wasBehind) mayBegin.ring();
+    const held = await holdLanes(pool, senderId, clock());
+    // Before anything of a dead sender's lanes is read.
+    await settleLost(pool, clock());
+    lanes.hold(held.lanes);
+    const released = lanes.release(held.excess);
+    if (released.length > 0) await releaseLanes(pool, senderId, released);
+    lanes.stir();
+    tendedAtMs = performance.now();
+    if (tendedAtMs - sweptAtMs < SWEEP_INTERVAL_MS) return;
+    sweptAtMs = tendedAtMs;
+    await sweepDeleted(pool);
+    await forgetDeadSenders(pool, clock());
   }
 
   /** Deletion wins, also against attempts under way, and whoever deletes: at most a poll later nothing is sent. */
   async function breakOffWithdrawn(): Promise<void> {
     const ids = lanes.withAttempts();
-    if (ids.length === 0 || performance.now() - lookedAtMs < pollMs) return;
-    lookedAtMs = performance.now();
+    if (ids.length === 0) return;
     const enabled = await targets.of(ids);
     for (const id of ids) if (!enabled.has(id)) lanes.breakOff(id);
   }
 
-  async function sweepNowAndThen(): Promise<void> {
-    if (performance.now() - sweptAtMs < SWEEP_INTERVAL_MS) return;
-    sweptAtMs = performance.now();
-    await sweepDeleted(pool);
+  async function readWhatIsDue(): Promise<void> {
+    const askedAt = lanes.stirs();
+    const needs = lanes.needs();
+    if (needs.length > 0) lanes.supply(needs, await readDue(pool, needs, clock()), askedAt);
   }
 
+  async function begin(due: readonly Due[]): Promise<void> {
+    if (due.length === 0) return;
+    let begun: readonly Attempt[] = [];
+    try {
+      begun = await begunOf(due);
+    } finally {
+      const begins = new Set(begun.map(({ subscriptionId }) => subscriptionId));
+      lanes.giveBack(due.filter(({ subscriptionId }) => !begins.has(subscriptionId)));
+    }
+  }
+
+  /** Those whose attempts have begun: all of the subscriptions that are still enabled. */
+  async function begunOf(due: readonly Due[]): Promise<readonly Attempt[]> {
+    const startedAt = clock();
+    const id = await noteRound(pool, senderId, due, startedAt);
+    if (id === undefined) {
+      // Others may hold its lanes by now.
+      tendedAtMs = Number.NEGATIVE_INFINITY;
+      return [];
+    }
+    const round: Round = { id, open: 0 };
+    try {
+      // Once more, right before the attempts: whoever has been told that a subscription is deleted is sent nothing.
+      const found = await targets.of(due.map(({ subscriptionId }) => subscriptionId));
+      const begun: Attempt[] = [];
+      for (const one of due) {
+        const target = found.get(one.subscriptionId);
+        if (!target) continue;
+        const attempt = { ...one, startedAt, round };
+        begun.push(attempt);
+        void make(attempt, target);
+      }
+      round.open = begun.length;
+      return begun;
+    } finally {
+      if (round.open === 0) recorder.addEmpty(round);
+    }
+  }
+
+  async function make(attempt: Attempt, target: Target): Promise<void> {
+    underWay.add(attempt);
+    const signal = lanes.signalOf(attempt.subscriptionId);
+    const outcome = await poster.post({ ...postingOf(attempt, target, clock()), signal });
+    if (!underWay.delete(attempt)) return;
+    const succeeded = isDelivered(outcome);
+    lanes.end(attempt.subscriptionId, succeeded);
+    // That we have broken it off says nothing about the endpoint.
+    hasCome(attempt, signal.aborted && !succeeded ? undefined : outcome);
+    mayBegin.ring();
+    if (underWay.size === 0) isQuiet.ring();
+  }
+
+  function hasCome(attempt: Attempt, outcome: PostOutcome | undefined): void {
+    recorder.add({ ...attempt, outcome });
+    hasEnded.ring();
+  }
+
+  async function recordWhatEnded(): Promise<void> {
+    const wasBehind = recorder.isBehind();
+    for (const one of await recorder.record()) lanes.recorded(one);
+    if (wasBehind) mayBegin.ring();
+  }
+
+  const untilStop = { isOver: () => isStopping, pauseMs: pollMs, onTrouble };
   const running = Promise.all([
-    repeat(mayBegin, pollMs, beginDue),
-    repeat(hasEnded, pollMs, recordWhatEnded),
+    repeat(beginDue, { ...untilStop, bell: mayBegin }),
+    repeat(recordWhatEnded, { ...untilStop, bell: hasEnded }),
   ]);
   return {
-    wake: mayBegin.ring,
+    wake() {
+      lanes.stir();
+      mayBegin.ring();
+    },
     async stop() {
       isStopping = true;
       mayBegin.ring();
       hasEnded.ring();
       await running;
-      const grace = AbortSignal.timeout(stopGraceMs);
-      const timeUp = new Promise<void>((resolve) => grace.addEventListener('abort', () => resolve()));
-      await Promise.race([Promise.all(underWay), timeUp]);
-      const inTime = ended;
-      ended = [];
+      isQuiet.silence();
+      if (underWay.size > 0) await isQuiet.rung(stopGraceMs);
+      for (const attempt of underWay) hasCome(attempt, undefined);
+      underWay.clear();
       await poster.close();
-      if (inTime.length > 0) await recordEnded(pool, inTime, clock()).catch(onTrouble);
+      try {
+        await recordWhatEnded();
+        await leave(pool, senderId);
+      } catch (error) {
+        onTrouble(error);
+      }
     },
   };
 }
 
-interface Bell {
-  readonly ring: () => void;
-  /** Forgets that it was rung. */
-  readonly silence: () => void;
-  /** Once it is rung, also if it was before, or after so long. */
-  readonly rung: (withinMs: number) => Promise<void>;
-}
-
-function createBell(): Bell {
-  let isRung = false;
-  let wake: () => void = () => undefined;
-  return {
-    ring() {
-      isRung = true;
-      wake();
-    },
-    silence() {
-      isRung = false;
-    },
-    async rung(withinMs) {
-      if (isRung) return;
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, withinMs);
-        wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-    },
-  };
+function postingOf(
+  { eventId: id, type, body: text, previousSequence }: Due,
+  { url, reach, secretsAt }: Target,
+  at: Date,
+): Posting {
+  const body = envelopeBytes(text, previousSequence === null ? null : Number(previousSequence));
+  return { url, reach, body, headers: signedHeaders({ id, type, body }, secretsAt(at), at) };
 }

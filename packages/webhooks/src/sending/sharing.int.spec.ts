@@ -1,0 +1,171 @@
+import { until } from '@coffer/testing';
+import { expect } from 'chai';
+import { deliveriesOf } from '../deliveryLog.ts';
+import { type Receiver, startReceiver } from '../testing/receiver.ts';
+import { type SendingWorld, startSendingWorld } from '../testing/sendingWorld.ts';
+import { noteRound, readDue, recordEnded, settleLost } from './deliveries.ts';
+import { ALIVE_FOR_MS, holdLanes } from './holding.ts';
+
+const ANSWERED = { status: 200, error: null, durationMs: 3, answerHead: '' } as const;
+const REFUSED = { ...ANSWERED, status: 500 } as const;
+
+describe('the lanes of several senders', () => {
+  let world: SendingWorld;
+  let receiver: Receiver;
+  beforeEach(async () => {
+    world = await startSendingWorld();
+    receiver = await startReceiver();
+  });
+  afterEach(async () => {
+    receiver.close();
+    await world.stop();
+  });
+
+  const endpoints = (count: number) =>
+    Promise.all(
+      Array.from({ length: count }, async (_, index) => {
+        const { subscription } = await world.subscribe({ url: `${receiver.url}/${index}` });
+        return subscription.id;
+      }),
+    );
+  const endpoint = async () => (await endpoints(1))[0] ?? expect.fail('There is no endpoint.');
+  /** How many each living sender holds, the most first. */
+  const held = async () => {
+    const { rows } = await world.pool.query<{ count: number }>(
+      `select count(l.subscription_id)::integer as count
+       from records.webhook_senders s left join records.webhook_lanes l using (sender_id)
+       where s.alive_until > $1 group by sender_id order by 1 desc`,
+      [world.now()],
+    );
+    return rows.map(({ count }) => count);
+  };
+  const areHeld = (...counts: readonly number[]) =>
+    until(async () => String(await held()) === String(counts));
+  const allDelivered = () =>
+    until(async () => (await world.deliveries()).every(({ state }) => state === 'delivered'));
+  const sent = () =>
+    receiver.received.map(({ path, body }) => `${path} ${JSON.parse(body.toString()).sequence}`).sort();
+
+  /** A sender that dies in the middle: it has noted attempts of what is due, and nobody knows whether it made them. */
+  async function dies(id: string) {
+    await holdLanes(world.pool, 'dead', world.now());
+    const due = await readDue(
+      world.pool,
+      [{ subscriptionId: id, ahead: 10, room: 10, taken: [] }],
+      world.now(),
+    );
+    await noteRound(world.pool, 'dead', due, world.now());
+    return due.map((one) => ({ ...one, startedAt: world.now() }));
+  }
+  const attempts = async (id: string) => {
+    const [delivery] = await deliveriesOf(world.pool, 'app_1', id, { limit: 1 });
+    return delivery?.attempts.map(({ number, status, error }) => ({ number, status, error }));
+  };
+  const outcome = async () => {
+    const [{ state, attempts: made, failures } = expect.fail()] = await world.deliveries();
+    return { state, made, failures };
+  };
+
+  it('are shared out anew when a sender comes or goes, and nothing is sent twice', async () => {
+    const ids = await endpoints(6);
+    const first = world.startSender();
+    await world.emit(100, ...ids);
+    await areHeld(6);
+    const second = world.startSender();
+    await world.emit(100, ...ids);
+    await areHeld(3, 3);
+    world.startSender();
+    await world.emit(100, ...ids);
+    await areHeld(2, 2, 2);
+    // A stop does not wait long for attempts that are under way.
+    await allDelivered();
+    await first.stop();
+    await areHeld(3, 3);
+    await second.stop();
+    await areHeld(6);
+    await world.emit(100, ...ids);
+    await allDelivered();
+    expect(sent()).to.have.length(2_400);
+    expect(new Set(sent()).size).to.equal(2_400);
+  });
+
+  it('are another sender’s once theirs has not been seen for a while', async () => {
+    const id = await endpoint();
+    await holdLanes(world.pool, 'dead', world.now());
+    world.startSender();
+    const free = await endpoint();
+    await world.emit(1, id, free);
+    await until(() => receiver.received.length === 1);
+    world.advance(ALIVE_FOR_MS - 1);
+    await world.emit(1, free);
+    await until(() => receiver.received.length === 2);
+    expect(await areOf(id)).to.deep.equal(['pending']);
+    world.advance(1);
+    await allDelivered();
+  });
+  const areOf = async (id: string) =>
+    (await world.deliveries()).filter((one) => one.id === id).map(({ state }) => state);
+
+  it('show an attempt while it is under way, and make it again when its sender has died', async () => {
+    const id = await endpoint();
+    await world.emit(1, id);
+    await dies(id);
+    expect(await attempts(id)).to.deep.equal([{ number: 1, status: null, error: 'unknown' }]);
+    world.advance(ALIVE_FOR_MS);
+    world.startSender();
+    await allDelivered();
+    expect(await attempts(id)).to.deep.equal([
+      { number: 1, status: null, error: 'unknown' },
+      { number: 2, status: 200, error: null },
+    ]);
+    expect(await outcome()).to.deep.equal({ state: 'delivered', made: 2, failures: 0 });
+    const { rowCount } = await world.pool.query('select from records.webhook_rounds');
+    expect(rowCount).to.equal(0);
+  });
+
+  it('begin nothing for a sender that was taken for dead', async () => {
+    const id = await endpoint();
+    await world.emit(1, id);
+    await holdLanes(world.pool, 'late', world.now());
+    world.advance(ALIVE_FOR_MS);
+    const due = [{ subscriptionId: id, sequence: '1', number: 1 }];
+    expect(await noteRound(world.pool, 'late', due, world.now())).to.equal(undefined);
+  });
+
+  it('take a late success, and no late failure, of an attempt that counts as broken off', async () => {
+    const [kept, refused] = await endpoints(2);
+    await world.emit(1, kept ?? '', refused ?? '');
+    for (const [id, late] of [[kept, ANSWERED] as const, [refused, REFUSED] as const]) {
+      const begun = await dies(id ?? '');
+      world.advance(ALIVE_FOR_MS);
+      await settledBy('next');
+      await recordEnded(
+        world.pool,
+        begun.map((one) => ({ ...one, outcome: late })),
+        [],
+        world.now(),
+      );
+    }
+    const ends = (await world.deliveries()).map(({ id, state, failures }) => ({ id, state, failures }));
+    expect(ends).to.have.deep.members([
+      { id: kept, state: 'delivered', failures: 0 },
+      { id: refused, state: 'pending', failures: 0 },
+    ]);
+    expect(await attempts(refused ?? '')).to.deep.equal([{ number: 1, status: 500, error: null }]);
+  });
+  async function settledBy(senderId: string) {
+    await holdLanes(world.pool, senderId, world.now());
+    await settleLost(world.pool, world.now());
+  }
+
+  it('make again only what of a round was not recorded when its sender died', async () => {
+    const id = await endpoint();
+    await world.emit(3, id);
+    const [first] = await dies(id);
+    await recordEnded(world.pool, first ? [{ ...first, outcome: ANSWERED }] : [], [], world.now());
+    world.advance(ALIVE_FOR_MS);
+    world.startSender();
+    await allDelivered();
+    expect(sent()).to.deep.equal(['/0 2', '/0 3']);
+  });
+});
