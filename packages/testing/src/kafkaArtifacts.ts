@@ -16,6 +16,8 @@ const POM = `<project xmlns="http://maven.apache.org/POM/4.0.0">
     <groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>${VERSION}</version>
   </dependency><dependency>
     <groupId>org.apache.kafka</groupId><artifactId>kafka-tools</artifactId><version>${VERSION}</version>
+  </dependency><dependency>
+    <groupId>org.slf4j</groupId><artifactId>slf4j-simple</artifactId><version>1.7.36</version>
   </dependency></dependencies>
 </project>`;
 
@@ -31,7 +33,7 @@ export function whyNoBroker(): string | undefined {
 /** The folder with the jars. Several processes may fetch them at once: each moves a whole folder into place. */
 export async function kafkaJars(): Promise<string> {
   const cache = process.env.COFFER_TEST_CACHE ?? join(homedir(), '.cache', 'coffer');
-  const folder = join(cache, `kafka-${VERSION}`);
+  const folder = join(cache, `kafka-${VERSION}-with-log`);
   if (existsSync(folder)) return folder;
   const fetched = join(cache, `fetching-${randomUUID()}`);
   await mkdir(fetched, { recursive: true });

@@ -1,6 +1,7 @@
 /** A real Kafka broker for specs: one node, in KRaft mode, on free ports of this machine. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { chmod, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -37,6 +38,8 @@ interface KafkaBrokerOptions {
   readonly certificates?: Pick<Certificates, 'cert' | 'key'>;
 }
 
+/** Of the log of a broker that does not start. */
+const LINES_SHOWN = 50;
 const CLUSTER_ID = 'Y29mZmVyLXNwZWNzLWthZg';
 
 /**
@@ -83,7 +86,8 @@ export async function startKafkaBroker(options: KafkaBrokerOptions = {}): Promis
   const properties = join(folder, 'server.properties');
   await writeFile(properties, serverProperties(folder, { port, insidePort }, options));
   const java = (main: string, ...args: readonly string[]) => [
-    ...['-Xmx320m', '-Xms96m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-cp', `${jars}/*`],
+    ...['-Xmx320m', '-Xms96m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'],
+    ...['-Dorg.slf4j.simpleLogger.defaultLogLevel=error', '-cp', `${jars}/*`],
     ...[main, ...args],
   ];
   const scram = Object.entries(options.users ?? {}).flatMap(([user, password]) =>
@@ -114,11 +118,17 @@ export async function startKafkaBroker(options: KafkaBrokerOptions = {}): Promis
     stop: () => running.stop(),
   };
 
+  async function lastLines(): Promise<string> {
+    return (await readFile(join(folder, 'log'), 'utf8')).split('\n').slice(-LINES_SHOWN).join('\n');
+  }
+
   async function start(mostFileBytes?: number) {
     const blocks = mostFileBytes === undefined ? 'unlimited' : String(mostFileBytes / 512);
     // When this process is gone, however it ended, its end of the pipe closes: then nothing of the broker is left.
-    const script = `ulimit -f ${blocks}; folder=$1; shift; "$@" </dev/null >>"$folder/log" 2>&1 & echo $!
-      if read -r keep; then kill -9 $!; wait; else kill -9 $!; wait; rm -rf "$folder"; fi`;
+    const script = `ulimit -f ${blocks}; folder=$1; shift; rm -f "$folder/ended"
+      "$@" </dev/null >>"$folder/log" 2>&1 & broker=$!; echo $broker; exec 3<&0
+      { read -r keep; kept=$?; [ -e "$folder/ended" ] || kill -9 $broker; exit $kept; } <&3 & reader=$!
+      wait $broker; : >"$folder/ended"; wait $reader || rm -rf "$folder"`;
     const shell = spawn(
       '/bin/sh',
       ['-c', script, 'sh', folder, 'java', ...java('kafka.Kafka', properties)],
@@ -131,20 +141,16 @@ export async function startKafkaBroker(options: KafkaBrokerOptions = {}): Promis
       if (shell.exitCode === null) shell.stdin.end(how);
       await ended;
     };
-    await eventually('the broker listens', async () => {
-      if (!isAlive(pid))
-        throw new Error(`The broker has ended:\n${await readFile(join(folder, 'log'), 'utf8')}`);
-      return (await listens(port)) || undefined;
-    });
+    try {
+      await eventually('the broker listens', async () => {
+        if (existsSync(join(folder, 'ended'))) throw new Error(`The broker has ended:\n${await lastLines()}`);
+        return (await listens(port)) || undefined;
+      });
+    } catch (error) {
+      await end(undefined);
+      throw error;
+    }
     return { pid, kill9: () => end('keep\n'), stop: () => end(undefined) };
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
   }
 }
 
