@@ -15,6 +15,7 @@ const FAILURES = {
     'A message is larger than its topic takes. Raise max.message.bytes of the topic, then restart the relay.',
   'kafka/storage_failed': 'A Kafka broker cannot write to its disk.',
   'kafka/fenced': 'Another relay has taken over.',
+  'kafka/loading': 'A Kafka broker has not loaded what it knows of groups and transactions yet.',
   'kafka/failed': 'Kafka has refused a request.',
 } as const;
 export type FailureCode = keyof typeof FAILURES;
@@ -37,6 +38,7 @@ const CODES: readonly (readonly [pattern: RegExp, code: FailureCode])[] = [
   [/INVALID_PRODUCER_EPOCH|PRODUCER_FENCED|INVALID_PRODUCER_ID_MAPPING/, 'kafka/fenced'],
   [/UNKNOWN_TOPIC_OR_PARTITION|TopicMetadataNotLoaded|KafkaJSMetadataNotLoaded/, 'kafka/topic_missing'],
   [/KAFKA_STORAGE_ERROR|LOG_DIR/, 'kafka/storage_failed'],
+  [/LOAD_IN_PROGRESS/, 'kafka/loading'],
   [/Connection|RequestTimeout|BrokerNotFound|NOT_AVAILABLE|Closed/, 'kafka/unreachable'],
 ];
 

@@ -3,6 +3,7 @@
  * which; that each event is published once does not depend on it, but on Kafka: the place is committed with the events,
  * and whoever begins ends every right of the one before, then reads the place that was committed.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Checkpoint,
   type Consumer,
@@ -47,6 +48,10 @@ export const PAGE_SIZE = 4_000;
 const PAGE_INTERVAL_MS = 250;
 /** Less than what a topic takes as one batch unless it is configured otherwise: 1,048,588. */
 export const MOST_BATCH_BYTES = 900_000;
+
+/** Of what a broker knows when it starts. */
+const MOST_LOADING_MS = 30_000;
+const LOADING_PAUSE_MS = 100;
 
 const NOBODY: RelayObserver = { onConnected() {}, onPublished() {}, onFailure() {} };
 
@@ -96,7 +101,7 @@ function relaying(
 
   async function resume(signal: AbortSignal): Promise<Checkpoint | undefined> {
     await close();
-    const opening = open();
+    const opening = openOnceLoaded(signal);
     try {
       opened = await unlessAborted(opening, signal);
     } catch (error) {
@@ -106,6 +111,20 @@ function relaying(
     }
     observer.onConnected();
     return placeIn(opened.facts.places.get(placeKey(factsId)));
+  }
+
+  /** A broker that has just started refuses for a moment: nobody need be told. */
+  async function openOnceLoaded(signal: AbortSignal): Promise<Opened> {
+    const untilMs = performance.now() + MOST_LOADING_MS;
+    for (;;) {
+      try {
+        return await open();
+      } catch (error) {
+        const isLoading = error instanceof KafkaFailure && error.code === 'kafka/loading';
+        if (!isLoading || performance.now() > untilMs) throw error;
+        await delay(LOADING_PAUSE_MS, undefined, { signal });
+      }
+    }
   }
 
   async function open(): Promise<Opened> {
