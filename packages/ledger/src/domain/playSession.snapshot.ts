@@ -7,7 +7,8 @@ import { decodeWrites, encodeWrites } from './sessionWrites.ts';
 
 const storedWrites = z.object({
   size: z.int(),
-  rememberedBets: z.int(),
+  bodyWords: z.int(),
+  remembered: z.array(z.int()),
   large: z.array(z.object({ place: z.int(), amount: figure, balance: figure })),
 });
 
@@ -49,6 +50,7 @@ export function encodePlaySession(session: PlaySession): EncodedState {
     totalWin: totalWin.toString(),
     writes: {
       ...writes,
+      remembered: [...writes.remembered],
       large: writes.large.map(({ place, amount, balance: after }) => ({
         place,
         amount: amount.toString(),

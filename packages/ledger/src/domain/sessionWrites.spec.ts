@@ -29,6 +29,8 @@ const on = (kind: NewWrite['kind'], betTransactionUuid: string, transactionUuid:
 });
 const after = (...all: readonly NewWrite[]): SessionWrites => all.reduce(withWrite, noWrites());
 
+const returned = (writes: SessionWrites): SessionWrites => decodeWrites(encodeWrites(writes));
+
 const attempt = <Value>(make: () => Value): Value | undefined => {
   try {
     return make();
@@ -116,13 +118,15 @@ describe('the writes of a session', () => {
       other: fc.constantFrom(...IDS),
       round: fc.option(fc.constantFrom(...IDS)),
       amount: figure,
+      /** Comes back from a snapshot before the write. */
+      returns: fc.boolean(),
       /** Undefined: what the write usually leaves. */
       balance: fc.option(figure, { nil: undefined }),
     });
     fc.assert(
       fc.property(fc.array(anyWrite, { maxLength: 40 }), (steps) => {
         const versions = [{ writes: noWrites(), history: [] as readonly NewWrite[] }];
-        for (const { from, kind, uuid, other, round, amount, balance } of steps) {
+        for (const { from, kind, uuid, other, round, amount, balance, returns } of steps) {
           const version = from === null ? versions.at(-1) : versions[from % versions.length];
           if (!version) continue;
           const write: NewWrite = {
@@ -135,14 +139,17 @@ describe('the writes of a session', () => {
           };
           const history = [...version.history, write];
           const wanted = attempt(() => after(...history));
-          const writes = attempt(() => withWrite(version.writes, write));
+          const before = returns ? returned(version.writes) : version.writes;
+          const writes = attempt(() => withWrite(before, write));
           expect(typeof writes, 'the same is possible however others continued').to.equal(typeof wanted);
           if (typeof writes === 'object') versions.push({ writes, history });
         }
         for (const { writes, history } of versions) {
+          // Before anything is looked for in it, which unpacks it.
+          expect(encodeWrites(writes)).to.deep.equal(encodeWrites(after(...history)));
+          expect(seen(returned(writes))).to.deep.equal(seen(after(...history)));
           expect(seen(writes)).to.deep.equal(seen(after(...history)));
           expect(encodeWrites(writes)).to.deep.equal(encodeWrites(after(...history)));
-          expect(seen(decodeWrites(encodeWrites(writes)))).to.deep.equal(seen(writes));
         }
       }),
     );
@@ -168,12 +175,32 @@ describe('the writes of a session', () => {
     }
   });
 
+  it('take less memory while none of those from a snapshot is needed, and the same again afterwards', () => {
+    const all = Array.from({ length: 1_000 }, (_, place) => bet(`bet-${place}`, { amount: 0n }));
+    const kept = after(...all);
+    const back = returned(kept);
+    expect(bytesOfWrites(back)).to.be.below(bytesOfWrites(kept) / 2);
+    const next = withWrite(back, bet('next'));
+    expect(bytesOfWrites(next)).to.be.below(bytesOfWrites(kept) / 2);
+    expect(writeUnder(next, 'bet-7')).to.deep.equal(writeUnder(kept, 'bet-7'));
+    expect(bytesOfWrites(next)).to.equal(bytesOfWrites(after(...all, bet('next'))));
+  });
+
+  it('are found quickly again where many are looked for', () => {
+    const kept = after(...Array.from({ length: 100 }, (_, place) => bet(`bet-${place}`)));
+    const back = returned(kept);
+    for (let search = 0; search < 100; search++)
+      expect(writeUnder(back, `new-${search}`)).to.equal(undefined);
+    expect(bytesOfWrites(back)).to.equal(bytesOfWrites(kept));
+  });
+
   it('are refused if their bytes do not fit together', () => {
     const encoded = encodeWrites(after(bet('a'), bet('b')));
     const { bytes, size } = encoded;
     expect(() => decodeWrites({ ...encoded, bytes: bytes.subarray(0, -4) })).to.throw();
     expect(() => decodeWrites({ ...encoded, bytes: Buffer.concat([bytes, Buffer.alloc(4)]) })).to.throw();
     expect(() => decodeWrites({ ...encoded, size: size + 1 })).to.throw();
-    expect(() => decodeWrites({ ...encoded, rememberedBets: 1 })).to.throw();
+    expect(() => decodeWrites({ ...encoded, bodyWords: encoded.bodyWords - 1 })).to.throw();
+    expect(() => decodeWrites({ ...encoded, remembered: [1] })).to.throw();
   });
 });

@@ -1,0 +1,204 @@
+/**
+ * The writes of a session as a snapshot has them: first the keys, then of each a word with its kind and flags, and what
+ * the flags name. What follows from other writes is left out. A key is looked for without unpacking.
+ */
+import assert from 'node:assert/strict';
+import { KEY_AND_NEXT, KeyIndex, type KeyWords } from '@coffer/kernel';
+import { BET, isOnBet, KIND_SHIFT, OTHER_MASK, setKindAndOther, WORD, WORDS } from './writeRows.ts';
+
+export interface PackedWrites {
+  readonly size: number;
+  /** Four words of each. */
+  readonly keys: Uint32Array;
+  readonly bodies: Uint32Array;
+  /** Two words: the balance after the last one, from which that of the next one follows. */
+  readonly balance: Uint32Array;
+}
+
+const WORDS_OF_KEY = 4;
+const WORDS_OF_BALANCE = 2;
+/** Kind and flags, and two words each for amount, balance and round. */
+const MOST_WORDS_OF_BODY = 1 + 6;
+const KIND_BITS = 0b111;
+const FLAG = {
+  /** The amount has a word, or two. Otherwise, it follows the flags, or is 0 where the place of a bet follows them. */
+  amount: 8,
+  wideAmount: 16,
+  /** The balance is not what kind and amount make of the one before. */
+  balance: 32,
+  round: 64,
+  /** The round is that of the bet. What decided a bet is not told at all: the first write on it did. */
+  roundOfBet: 128,
+} as const;
+const FLAG_BITS = 8;
+const MOST_AFTER_FLAGS = 2 ** (32 - FLAG_BITS) - 1;
+
+/** A session of no writes has no balance before; a figure is told where it is not 0. */
+const NOTHING: PackedWrites = {
+  size: 0,
+  keys: new Uint32Array(),
+  bodies: new Uint32Array(),
+  balance: new Uint32Array(WORDS_OF_BALANCE),
+};
+
+/** The balance that a write leaves, in two words. */
+const reckoned = new Uint32Array(WORDS_OF_BALANCE);
+
+/**
+ * Into `reckoned`, from the balance before: without a carry, which few writes have and which is then told as any other
+ * balance.
+ */
+function reckonBalance(kind: number, low: number, high: number): void {
+  const sign = kind === BET ? -1 : isOnBet(kind) ? 1 : 0;
+  reckoned[0] = (reckoned[0] ?? 0) + sign * low;
+  reckoned[1] = (reckoned[1] ?? 0) + sign * high;
+}
+
+/**
+ * With the first so many rows behind those that are packed already, which no row is on. They are read without a call for
+ * each word: a long session is packed while requests wait.
+ */
+export function pack(before: PackedWrites = NOTHING, rows: KeyIndex, count: number): PackedWrites {
+  const size = before.size + count;
+  const keys = new Uint32Array(size * WORDS_OF_KEY);
+  keys.set(before.keys);
+  const bodies = new Uint32Array(before.bodies.length + count * MOST_WORDS_OF_BODY);
+  bodies.set(before.bodies);
+  let end = before.bodies.length;
+  reckoned.set(before.balance);
+  for (let row = 0; row < count; row++) {
+    rows.copyKey(row, keys, (before.size + row) * WORDS_OF_KEY);
+    end = packRow(rows, row, bodies, end);
+  }
+  return { size, keys, bodies: bodies.subarray(0, end), balance: reckoned.slice() };
+}
+
+/** Returns where it ends. */
+function packRow(rows: KeyIndex, place: number, bodies: Uint32Array, start: number): number {
+  let end = start + 1;
+  const block = rows.blockOf(place);
+  const at = rows.rowAt(place) + KEY_AND_NEXT;
+  const kindAndOther = block[at + WORD.kindAndOther] ?? 0;
+  const kind = kindAndOther >>> KIND_SHIFT;
+  const bet = isOnBet(kind) ? (kindAndOther & OTHER_MASK) - 1 : -1;
+  const low = block[at + WORD.amount] ?? 0;
+  const high = block[at + WORD.amount + 1] ?? 0;
+  let flags = kind;
+  let afterFlags = bet + 1;
+  if (high === 0 && low <= MOST_AFTER_FLAGS && !isOnBet(kind)) afterFlags = low;
+  else if (high !== 0 || low !== 0) {
+    flags |= high === 0 ? FLAG.amount : FLAG.wideAmount;
+    bodies[end++] = low;
+    if (high !== 0) bodies[end++] = high;
+  }
+  assert(afterFlags <= MOST_AFTER_FLAGS);
+  reckonBalance(kind, low, high);
+  const balanceLow = block[at + WORD.balance] ?? 0;
+  const balanceHigh = block[at + WORD.balance + 1] ?? 0;
+  if (balanceLow !== reckoned[0] || balanceHigh !== reckoned[1]) {
+    flags |= FLAG.balance;
+    bodies[end++] = balanceLow;
+    bodies[end++] = balanceHigh;
+    reckoned[0] = balanceLow;
+    reckoned[1] = balanceHigh;
+  }
+  const round = block[at + WORD.round] ?? 0;
+  const roundToo = block[at + WORD.round + 1] ?? 0;
+  if (roundToo !== 0) {
+    const isOfBet =
+      bet >= 0 && round === rows.get(bet, WORD.round) && roundToo === rows.get(bet, WORD.round + 1);
+    flags |= isOfBet ? FLAG.roundOfBet : FLAG.round;
+    if (!isOfBet) {
+      bodies[end++] = round;
+      bodies[end++] = roundToo;
+    }
+  }
+  bodies[start] = flags | (afterFlags << FLAG_BITS);
+  return end;
+}
+
+/** The rows, with room for so many more. */
+export function unpack({ size, keys, bodies }: PackedWrites, more: number): KeyIndex {
+  const rows = new KeyIndex(WORDS, size + more);
+  let end = 0;
+  reckoned.fill(0);
+  for (let place = 0; place < size; place++) {
+    assert(end < bodies.length);
+    rows.add(keys, place * WORDS_OF_KEY);
+    end = unpackRow(rows, place, bodies, end);
+  }
+  assert.equal(end, bodies.length);
+  return rows;
+}
+
+/** Returns where it ends. */
+function unpackRow(rows: KeyIndex, place: number, bodies: Uint32Array, start: number): number {
+  let end = start;
+  const flags = bodies[end++] ?? 0;
+  const kind = flags & KIND_BITS;
+  const bet = isOnBet(kind) ? (flags >>> FLAG_BITS) - 1 : -1;
+  setKindAndOther(rows, place, kind, bet);
+  const block = rows.blockOf(place);
+  const at = rows.rowAt(place) + KEY_AND_NEXT;
+  let low = isOnBet(kind) ? 0 : flags >>> FLAG_BITS;
+  if (flags & (FLAG.amount | FLAG.wideAmount)) low = bodies[end++] ?? 0;
+  const high = flags & FLAG.wideAmount ? (bodies[end++] ?? 0) : 0;
+  block[at + WORD.amount] = low;
+  block[at + WORD.amount + 1] = high;
+  reckonBalance(kind, low, high);
+  if (flags & FLAG.balance) {
+    reckoned[0] = bodies[end++] ?? 0;
+    reckoned[1] = bodies[end++] ?? 0;
+  }
+  block[at + WORD.balance] = reckoned[0] ?? 0;
+  block[at + WORD.balance + 1] = reckoned[1] ?? 0;
+  if (flags & FLAG.round) {
+    block[at + WORD.round] = bodies[end++] ?? 0;
+    block[at + WORD.round + 1] = bodies[end++] ?? 0;
+  } else if (flags & FLAG.roundOfBet) {
+    block[at + WORD.round] = rows.get(bet, WORD.round);
+    block[at + WORD.round + 1] = rows.get(bet, WORD.round + 1);
+  }
+  return end;
+}
+
+export function isPacked({ keys }: PackedWrites, key: KeyWords): boolean {
+  const [first, second, third, fourth] = key;
+  for (let at = 0; at < keys.length; at += WORDS_OF_KEY) {
+    if (keys[at] !== first) continue;
+    if (keys[at + 1] === second && keys[at + 2] === third && keys[at + 3] === fourth) return true;
+  }
+  return false;
+}
+
+export const bytesOfPacked = ({ keys, bodies }: PackedWrites): number => keys.byteLength + bodies.byteLength;
+
+/** Little-endian, followed by other words. */
+export function bytesOf({ keys, bodies, balance }: PackedWrites, others: Uint32Array): Uint8Array {
+  const words = new Uint32Array(keys.length + bodies.length + balance.length + others.length);
+  words.set(keys);
+  words.set(bodies, keys.length);
+  words.set(balance, keys.length + bodies.length);
+  words.set(others, words.length - others.length);
+  return new Uint8Array(words.buffer);
+}
+
+/** What `bytesOf` was given. Throws if the number of bytes does not fit. */
+export function packedIn(
+  bytes: Uint8Array,
+  { size, bodyWords, otherWords }: Record<'size' | 'bodyWords' | 'otherWords', number>,
+): { readonly packed: PackedWrites; readonly others: Uint32Array } {
+  const words = new Uint32Array(bytes.length / Uint32Array.BYTES_PER_ELEMENT);
+  new Uint8Array(words.buffer).set(bytes);
+  const bodiesAt = size * WORDS_OF_KEY;
+  const balanceAt = bodiesAt + bodyWords;
+  const othersAt = balanceAt + WORDS_OF_BALANCE;
+  assert.equal(words.length, othersAt + otherWords);
+  const packed = {
+    size,
+    keys: words.subarray(0, bodiesAt),
+    bodies: words.subarray(bodiesAt, balanceAt),
+    balance: words.subarray(balanceAt, othersAt),
+  };
+  return { packed, others: words.subarray(othersAt) };
+}

@@ -1,0 +1,57 @@
+/** What is known of a write, as the words of a row of a `KeyIndex` by `transactionUuid`. */
+import type { KeyIndex } from '@coffer/kernel';
+
+export type WriteKind = 'bet' | 'win' | 'rollback' | 'rememberedRollback' | 'settle';
+
+/** The words of a row; those of two words are said by their first. */
+export const WORD = {
+  amount: 0,
+  balance: 2,
+  /** Half of the round's key; both words are 0 if there is none. */
+  round: 4,
+  /**
+   * The kind in the first three bits. Then for a win or rollback the place of its bet, for a bet the place of what decided
+   * it: counted from 1, 0 for none.
+   */
+  kindAndOther: 6,
+} as const;
+export const WORDS = 7;
+export const KIND_SHIFT = 29;
+export const OTHER_MASK = 2 ** KIND_SHIFT - 1;
+
+export const KINDS: readonly WriteKind[] = ['bet', 'win', 'rollback', 'rememberedRollback', 'settle'];
+export const BET = KINDS.indexOf('bet');
+const WIN = KINDS.indexOf('win');
+const ROLLBACK = KINDS.indexOf('rollback');
+export const isOnBet = (kind: number): boolean => kind === WIN || kind === ROLLBACK;
+
+export const kindAt = (rows: KeyIndex, place: number): WriteKind =>
+  KINDS[rows.get(place, WORD.kindAndOther) >>> KIND_SHIFT] ?? 'bet';
+
+export const otherAt = (rows: KeyIndex, place: number): number =>
+  rows.get(place, WORD.kindAndOther) & OTHER_MASK;
+
+/** A bet keeps its first win, or its rollback. */
+export function setKindAndOther(rows: KeyIndex, place: number, kind: number, bet: number): void {
+  rows.set(place, WORD.kindAndOther, (kind << KIND_SHIFT) | (bet + 1));
+  if (bet >= 0 && otherAt(rows, bet) === 0) {
+    rows.set(bet, WORD.kindAndOther, (BET << KIND_SHIFT) | (place + 1));
+  }
+}
+
+/** One figure, as a number of 64 bits and as two words. */
+const figure = new BigUint64Array(1);
+const figureWords = new Uint32Array(figure.buffer);
+
+export function figureAt(rows: KeyIndex, place: number, word: number): bigint {
+  figureWords[0] = rows.get(place, word);
+  figureWords[1] = rows.get(place, word + 1);
+  return figure[0] ?? 0n;
+}
+
+/** The lowest 64 bits. */
+export function setFigure(rows: KeyIndex, place: number, word: number, value: bigint): void {
+  figure[0] = value;
+  rows.set(place, word, figureWords[0] ?? 0);
+  rows.set(place, word + 1, figureWords[1] ?? 0);
+}
