@@ -193,11 +193,19 @@ describe('Reconciling with the chain', () => {
       const loggedBefore = on.service.world.logLines.length;
       const state = { isOver: false, moves: 0 };
       const amount = SOL / 10n;
+      let round = Promise.withResolvers<void>();
+      const endRound = () => {
+        round.resolve();
+        round = Promise.withResolvers();
+      };
       const moving = Promise.all(
         [...players, ...players].map(async (one) => {
           while (!state.isOver) {
+            // One for each comparison: on a slow machine they would have more to compare each time, and funds would run out.
+            const { promise: isCompared } = round;
             await on.app.ended(await on.app.requestMove(kind, one, amount));
             state.moves += 1;
+            await isCompared;
           }
         }),
       ).finally(() => {
@@ -206,12 +214,14 @@ describe('Reconciling with the chain', () => {
       // Awaited below.
       moving.catch(() => undefined);
       try {
-        for (let round = 0; !state.isOver && (round < 20 || state.moves < 30); round += 1) {
-          const { chain } = await reconcile(round % 5 === 4);
-          expect(chain, `round ${round}`).to.deep.include({ ok: true, warnings: [], discrepancies: [] });
+        for (let made = 0; !state.isOver && (made < 20 || state.moves < 30); made += 1) {
+          const { chain } = await reconcile(made % 5 === 4);
+          expect(chain, `comparison ${made}`).to.deep.include({ ok: true, warnings: [], discrepancies: [] });
+          endRound();
         }
       } finally {
         state.isOver = true;
+        endRound();
         await moving;
       }
       const doubts = on.service.world.logLines
