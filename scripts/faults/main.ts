@@ -16,7 +16,7 @@ import { runFaults } from './runFaults.ts';
 
 const USAGE = `npm run faults -- [--small] [--faults N] [--ledger]
 
-  --small      500 faults and 24 deaths: what npm test does
+  --small      500 faults and 19 deaths: what npm test does
   --faults N   at least that many
   --ledger     no chain: random histories of bets and settlements, by the executable model of the ledger
 

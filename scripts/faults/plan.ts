@@ -30,7 +30,7 @@ export const FULL_PLAN: FaultPlan = {
 export const SMALL_PLAN: FaultPlan = {
   faults: 500,
   deathsAtEachStep: 1,
-  deathsAtRandom: 8,
+  deathsAtRandom: 3,
   deathsOfEachRequest: 1,
   users: 12,
   movesAtOnce: 24,
