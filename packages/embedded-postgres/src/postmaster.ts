@@ -152,7 +152,7 @@ function settings(
     port,
     unix_socket_directories: socketFolder ?? '',
     unix_socket_permissions: '0700',
-    max_connections: 100,
+    max_connections: 200,
     shared_buffers: '128MB',
     max_wal_size: '1GB',
     // Files of the log that were needed once are kept for the next busy hour: a new one holds up every commit.

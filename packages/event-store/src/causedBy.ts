@@ -1,6 +1,6 @@
 /** The write context of a command: one that a request asks for, or one that follows from an event. */
 import { decodeMetadata, uuidFromParts } from '@coffer/kernel';
-import type { CommandContext, Deadline } from './commands.ts';
+import type { CommandContext, Deadline, EventIds } from './commands.ts';
 import type { StreamEvent } from './port.ts';
 
 /** Who asks, in which request, and how long the answer is awaited. */
@@ -31,6 +31,11 @@ export function causedBy(
   return {
     metadata: { correlationId, causationId: cause.id, actor, occurredAt },
     deadlineMs,
-    eventIdOf: (index) => uuidFromParts(targetStream, cause.stream, cause.id, String(nth + index)),
+    eventIds: { parts: [targetStream, cause.stream, cause.id], first: nth },
   };
+}
+
+export function eventIdAt({ parts, first, within }: EventIds, index: number): string {
+  const id = uuidFromParts(...parts, String(first + index));
+  return within === undefined ? id : uuidFromParts(within, id);
 }

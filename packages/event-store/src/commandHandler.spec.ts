@@ -1,4 +1,4 @@
-import { eventCodec, figure, Rejection, type StreamType } from '@coffer/kernel';
+import { eventCodec, figure, Rejection, type StreamType, uuidFromParts } from '@coffer/kernel';
 import { patiently } from '@coffer/testing';
 import { expect } from 'chai';
 import { z } from 'zod';
@@ -344,9 +344,16 @@ describe('command handler', () => {
 
   it('uses the given ids for events that follow from a cause', async () => {
     const { store, appends } = watched();
-    const id = '11111111-1111-5111-8111-111111111111';
-    await handlerOn(store).execute(purse, STREAM, spend('a', 1n), context({ eventIdOf: () => id }));
-    expect(appends[0]?.events[0]?.id).to.equal(id);
+    const eventIds = { parts: ['cause', 'of this'], first: 3 };
+    await handlerOn(store).execute(purse, STREAM, spend('a', 1n), context({ eventIds }));
+    await handlerOn(store).execute(
+      purse,
+      STREAM,
+      spend('b', 1n),
+      context({ eventIds: { ...eventIds, within: STREAM } }),
+    );
+    const id = uuidFromParts('cause', 'of this', '3');
+    expect(appends.map(({ events }) => events[0]?.id)).to.deep.equal([id, uuidFromParts(STREAM, id)]);
   });
 
   it('keeps its cache within its limit, and answers the same without it', async () => {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { encodeMetadata, eventCodec, Rejection, type StreamType } from '@coffer/kernel';
+import { decodeMetadata, encodeMetadata, eventCodec, Rejection, type StreamType } from '@coffer/kernel';
 import { patiently } from '@coffer/testing';
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -263,21 +263,17 @@ describe('works of a command handler', () => {
             const { store, log, storedKeys } = faultyStore(faults);
             const handler = createCommandHandler({ store });
             let open = 0;
-            const ids: string[][] = [];
+            const requests: string[] = [];
             const answers: Promise<readonly Settled<number>[] | Error>[] = [];
             for (const { puts, patienceMs, pause } of calls) {
               for (let turn = 0; turn < pause; turn++) await new Promise(setImmediate);
-              const minted: string[] = [];
-              ids.push(minted);
+              const correlationId = randomUUID();
+              requests.push(correlationId);
               open += 1;
               const answer = handler
                 .executeAll(shelf, STREAM, puts.map(asPut), {
                   ...context({ deadlineMs: performance.now() + patienceMs }),
-                  eventIdOf: () => {
-                    const id = randomUUID();
-                    minted.push(id);
-                    return id;
-                  },
+                  metadata: { ...context().metadata, correlationId },
                 })
                 .catch((error: Error) => error)
                 .finally(() => {
@@ -289,16 +285,19 @@ describe('works of a command handler', () => {
             const results = await Promise.all(answers);
             expect(handler.stats().pending).to.equal(0);
 
-            const stored = new Map(log.events.map((event) => [event.id, event.revision]));
             results.forEach((result, index) => {
               if (result instanceof OutcomeUnknownError) return;
-              const written = (ids[index] ?? []).filter((id) => stored.has(id));
+              const written = log.events
+                .filter(({ metadata }) => decodeMetadata(metadata).correlationId === requests[index])
+                .map(({ id }) => id);
               const promised =
                 result instanceof Error
                   ? []
                   : result.flatMap((settled) => (settled.status === 'decided' ? settled.appended : []));
               expect(written).to.have.members(promised.map(({ id }) => id));
-              for (const { id, revision } of promised) expect(stored.get(id)).to.equal(revision);
+              for (const { id, revision } of promised) {
+                expect(log.events.find((event) => event.id === id)?.revision).to.equal(revision);
+              }
             });
             const keys = storedKeys();
             expect(keys).to.have.length(new Set(keys).size);

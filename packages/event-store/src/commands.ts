@@ -17,8 +17,17 @@ export type Settled<Answer> =
 
 export interface CommandContext extends Deadline {
   readonly metadata: EventMetadata;
-  /** For an event that follows from a cause: the same ids on every path. Default: fresh ones. */
-  readonly eventIdOf?: (index: number) => string;
+  /** For events that follow from a cause: the same ids on every path. Default: fresh ones. */
+  readonly eventIds?: EventIds;
+}
+
+/** What the ids of events are derived from; plain data, as another thread may decide the command. */
+export interface EventIds {
+  readonly parts: readonly string[];
+  /** The number of the first event among those that follow from the same cause. */
+  readonly first: number;
+  /** The stream, where the ids made of these parts are another stream's. */
+  readonly within?: string;
 }
 
 export interface Deadline {

@@ -1,6 +1,7 @@
 /** Decides works in turn, each on the state that the one before it left, as many as one append can carry. */
 import { randomUUID } from 'node:crypto';
 import { encodeMetadata } from '@coffer/kernel';
+import { eventIdAt } from './causedBy.ts';
 import type { Settled } from './commands.ts';
 import type { EventToAppend, StreamEvent } from './port.ts';
 import type { StreamState } from './streamState.ts';
@@ -91,7 +92,7 @@ function encode(
   return events.map((event, index) => {
     const { type, data, schemaVersion } = lane.type.codec.encode(event);
     return {
-      id: context.eventIdOf?.(index) ?? randomUUID(),
+      id: context.eventIds ? eventIdAt(context.eventIds, index) : randomUUID(),
       type,
       data,
       metadata: encodeMetadata(context.metadata, schemaVersion),

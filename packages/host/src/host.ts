@@ -2,12 +2,20 @@
 import type { Consumer } from '@coffer/consumers';
 import type { Pool } from '@coffer/database';
 import { createCommandHandler, type OurLog } from '@coffer/event-store';
-import { createMetricsRegistry, type Logger, type MetricFigures } from '@coffer/http';
+import {
+  countTokens,
+  createMetricsRegistry,
+  type Logger,
+  type MetricFigures,
+  type TakeToken,
+} from '@coffer/http';
 import { type Clock, createSecretBox, type FailPointName, systemClock } from '@coffer/kernel';
+import { type ApiThreads, dividedAmong } from './apiThreads.ts';
 import { sharedConsumerOptions, startConsumers } from './consumers.ts';
 import type { Platform } from './context.ts';
 import type { Contexts } from './contexts.ts';
 import { failPointFrom } from './failPoints.ts';
+import { rateLimitsOf } from './rateLimits.ts';
 import { readinessOf } from './readiness.ts';
 import type { Role } from './roles.ts';
 import { type Servers, type ServersConfig, type ServersOptions, startServers } from './servers.ts';
@@ -40,9 +48,11 @@ export interface HostOptions<Given>
   /** For specs: the time of day. Default: the machine's. */
   readonly clock?: Clock | undefined;
   /** Runs once everything listens; nothing is ready until it has finished. */
-  readonly beforeReady?: ((servers: Servers) => Promise<void>) | undefined;
+  readonly beforeReady?: ((host: Host) => Promise<void>) | undefined;
   /** A reader of the log has found that it is another one. */
   readonly onLogRewritten?: (() => void) | undefined;
+  /** Given if this is one of several threads that serve the API. */
+  readonly threads?: ApiThreads | undefined;
 }
 
 /** When the process ends, states are saved for so long: a stop takes ten seconds at most. */
@@ -52,6 +62,8 @@ export interface Host extends Servers {
   readonly metrics: () => Promise<MetricFigures>;
   /** Drops what is cached of the log, since it is another one. */
   readonly forget: () => void;
+  /** By the rate limits of this host; other threads ask it. */
+  readonly takeToken: TakeToken;
 }
 
 export async function startHost<Given>(options: HostOptions<Given>): Promise<Host> {
@@ -61,16 +73,19 @@ export async function startHost<Given>(options: HostOptions<Given>): Promise<Hos
     for (const stopOne of stops.splice(0).reverse()) await stopOne();
   };
   try {
-    const registry = createMetricsRegistry(roles.includes('api') ? 'api' : 'background');
+    const registry = createMetricsRegistry(nameOf(options));
     const snapshots = keptSnapshots(options, pool);
-    const handler = createCommandHandler({
+    const own = createCommandHandler({
       store,
       cacheBytes: config.cacheBytes,
       ...(snapshots && { snapshots: snapshots.store }),
       onSnapshotError: (error) => logger.warn({ err: error }, 'a snapshot was not kept or not used'),
       onReturn: observeReturns(registry),
     });
-    stops.push(() => handler.saveStates(MOST_SAVING_MS));
+    stops.push(() => own.saveStates(MOST_SAVING_MS));
+    const divided = options.threads && dividedAmong(options.threads, own, options.contexts.facts.streams);
+    if (divided) stops.push(divided.leave);
+    const handler = divided ?? own;
     if (snapshots) stops.push(snapshots.sweepDaily());
     let ownOrigin: string | undefined;
     const platform: Omit<Platform, 'whole'> = {
@@ -112,9 +127,12 @@ export async function startHost<Given>(options: HostOptions<Given>): Promise<Hos
     let isStarted = false;
     const isApi = roles.includes('api');
     const { headAtStart } = platform;
+    const takeToken =
+      options.threads?.takeToken ?? countTokens(rateLimitsOf(config), () => performance.now());
     const servers = await startServers(composition, platform, {
       ...options,
       isApi,
+      takeToken,
       readiness: () => readinessOf({ pool, store, headAtStart, consumers, isApi, isStarted }),
     });
     stops.push(servers.stop, () => {
@@ -125,6 +143,7 @@ export async function startHost<Given>(options: HostOptions<Given>): Promise<Hos
       ...servers,
       metrics: () => platform.registry.getMetricsAsJSON(),
       forget: handler.forget,
+      takeToken,
       stop,
     };
     await options.beforeReady?.(host);
@@ -134,4 +153,11 @@ export async function startHost<Given>(options: HostOptions<Given>): Promise<Hos
     await stop();
     throw error;
   }
+}
+
+/** As its metrics name it. */
+function nameOf({ roles, threads }: Pick<HostOptions<never>, 'roles' | 'threads'>): string {
+  if (!roles.includes('api')) return 'background';
+  const index = threads?.place.index ?? 0;
+  return index === 0 ? 'api' : `api-${index + 1}`;
 }

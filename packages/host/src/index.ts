@@ -1,3 +1,4 @@
+export type { ApiThreads } from './apiThreads.ts';
 export { defineContext, type Platform, someStream } from './context.ts';
 export { type Contexts, contexts } from './contexts.ts';
 export { migrateAll, migrationsOf } from './facts.ts';

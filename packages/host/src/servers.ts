@@ -8,8 +8,10 @@ import {
   type Readiness,
   type RunningServer,
   startServer,
+  type TakeToken,
   type TrustProxy,
 } from '@coffer/http';
+import type { ApiThreads } from './apiThreads.ts';
 import type { Platform } from './context.ts';
 import type { Composition } from './contexts.ts';
 import { type RatesPerMinute, rateLimitsOf } from './rateLimits.ts';
@@ -43,6 +45,8 @@ export interface ServersOptions {
   /** Of threads that do other parts of this service's work. */
   readonly metricsOfOthers?: (() => Promise<readonly MetricFigures[]>) | undefined;
   readonly onUndeclared?: AppOptions['onUndeclared'];
+  readonly threads?: Pick<ApiThreads, 'place' | 'requestsInFlight'> | undefined;
+  readonly takeToken: TakeToken;
 }
 
 /** Each `http://host:port`, without a path. */
@@ -61,7 +65,7 @@ export async function startServers(
   { logger, registry: metrics }: Pick<Platform, 'logger' | 'registry'>,
   options: ServersOptions,
 ): Promise<Servers> {
-  const { config, isApi } = options;
+  const { config, isApi, threads, takeToken } = options;
   const { host, port, operatorAddress, systemPort, publicOrigin } = config;
   const running: RunningServer[] = [];
   const stop = async () => {
@@ -74,9 +78,11 @@ export async function startServers(
       const system = systemPort === undefined ? undefined : await serve([], { host, port: systemPort });
       return { url: undefined, operatorUrl: undefined, systemUrl: system?.url, stop };
     }
-    const apart = operatorAddress && (await serve(endpoints.filter(isForPortal), operatorAddress));
-    const others = apart ? endpoints.filter((endpoint) => !isForOperator(endpoint)) : endpoints;
-    const { url } = await serve(others, { host, port }, publicOrigin);
+    const isFirst = (threads?.place.index ?? 0) === 0;
+    const apart =
+      operatorAddress && isFirst ? await serve(endpoints.filter(isForPortal), operatorAddress) : undefined;
+    const others = operatorAddress ? endpoints.filter((endpoint) => !isForOperator(endpoint)) : endpoints;
+    const { url } = await serve(others, { host, port, reusePort: threads !== undefined }, publicOrigin);
     return { url, operatorUrl: apart?.url ?? url, systemUrl: undefined, stop };
   } catch (error) {
     await stop();
@@ -86,7 +92,7 @@ export async function startServers(
   /** Without endpoints it serves health and metrics alone. */
   async function serve(
     served: readonly Endpoint[],
-    address: Address,
+    address: Address & { readonly reusePort?: boolean },
     origin?: string,
   ): Promise<RunningServer> {
     let listening: string | undefined;
@@ -108,11 +114,13 @@ export async function startServers(
       origin: () => origin ?? listening,
       trustProxy,
       rateLimits: rateLimitsOf(config),
+      takeToken,
       maxConcurrentRequests,
       requestTimeoutMs,
       openMetrics: metricsPublic,
       ...(metricsOfOthers && { metricsOfOthers }),
       ...(onUndeclared && { onUndeclared }),
+      ...(threads && { requestsInFlight: threads.requestsInFlight }),
     });
     const server = await startServer(app, { ...address, logger });
     listening = server.url;

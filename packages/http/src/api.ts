@@ -18,7 +18,7 @@ import { sendLines } from './lines.ts';
 import { createHttpMetrics } from './metrics.ts';
 import { type MountedEndpoint, mount } from './mount.ts';
 import { parseRequest, readJson } from './parseRequest.ts';
-import { createRateGate, type RateLimits } from './rateLimits.ts';
+import { createRateGate, type RateLimits, type TakeToken } from './rateLimits.ts';
 import { ClientGoneError } from './readBody.ts';
 import { apiHeaders, sendFailure, sendJson } from './reply.ts';
 import { HttpRequestContext, requestIdOf } from './requestContext.ts';
@@ -33,14 +33,15 @@ export interface ApiOptions extends Credentials {
   readonly logger: Logger;
   readonly metrics: Registry;
   readonly rateLimits: RateLimits;
+  readonly takeToken: TakeToken;
   /** The most requests served at a time; further ones are refused with `service/overloaded`. */
   readonly maxConcurrentRequests: number;
+  /** How many are being served, over all threads that count here. */
+  readonly requestsInFlight: Int32Array;
   /** After this the outcome of a handler counts as unknown; `RequestContext.deadlineMs` tells the handler. */
   readonly requestTimeoutMs: number;
   /** For specs: called with each answer that its endpoint does not declare; throws. */
   readonly onUndeclared?: (problem: string) => never;
-  /** A monotonic clock, for the rate limits. */
-  readonly nowMs?: () => number;
 }
 
 /** A handler should keep its deadline; this long after it the caller is answered anyway. */
@@ -62,13 +63,13 @@ const NO_CORS: CorsHeaders = {};
 
 /** Answers every request below the base address. */
 export function createApi(options: ApiOptions): Router {
-  const { catalog, errorOf, maxConcurrentRequests } = options;
+  const { catalog, errorOf, maxConcurrentRequests, requestsInFlight } = options;
   let inFlight = 0;
   const metrics = createHttpMetrics(options.metrics, () => inFlight);
   const observeUnmatched = metrics.forRoute('any', 'unmatched');
   const observePreflight = metrics.forRoute('OPTIONS', 'preflight');
   const cors = createCors(options.allowedOrigins);
-  const rateGate = createRateGate(options.rateLimits, options.nowMs ?? (() => performance.now()));
+  const rateGate = createRateGate(options.rateLimits, options.takeToken);
   const failureLog = createFailureLog(options.logger);
 
   const mounted = mount(options.endpoints, catalog, metrics, options.requestTimeoutMs);
@@ -77,8 +78,9 @@ export function createApi(options: ApiOptions): Router {
   async function answer(request: Request, response: Response, { mounted: target, params }: Found) {
     const startedMs = performance.now();
     const call = callOf(request, response);
-    const isTaken = inFlight < maxConcurrentRequests;
+    const isTaken = Atomics.add(requestsInFlight, 0, 1) < maxConcurrentRequests;
     if (isTaken) inFlight++;
+    else Atomics.sub(requestsInFlight, 0, 1);
     call.timer = setTimeout(onOverrun, target.timeoutMs + OVERRUN_MS, call, target);
     try {
       // First for a caller who may be refused, even for too many requests: a page must be able to read when to retry.
@@ -91,7 +93,10 @@ export function createApi(options: ApiOptions): Router {
       fail(call, target, error);
     } finally {
       clearTimeout(call.timer);
-      if (isTaken) inFlight--;
+      if (isTaken) {
+        inFlight--;
+        Atomics.sub(requestsInFlight, 0, 1);
+      }
       const status =
         response.destroyed && !response.writableFinished ? CLIENT_GONE_STATUS : response.statusCode;
       target.observe(status, secondsSince(startedMs));
@@ -107,7 +112,8 @@ export function createApi(options: ApiOptions): Router {
     if (takesBrowsers(endpoint)) call.cors = await cors.headersFor(request.headers.origin, caller);
     // The caller was resolved by the endpoint's own credential, so it is of the kind its functions take.
     if (endpoint.admit) await endpoint.admit(caller as never);
-    rateGate.check(endpoint.rateLimit, caller, () => request.ip);
+    const limited = rateGate.check(endpoint.rateLimit, caller, () => request.ip);
+    if (limited) await limited;
 
     call.phase = 'receiving';
     const json = takesBody(endpoint) ? await readJson(request, response, mounted.bodyLimitBytes) : undefined;

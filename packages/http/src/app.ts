@@ -11,14 +11,17 @@ import { failureOf } from './failure.ts';
 import { createFailureLog } from './failureLog.ts';
 import type { MetricFigures } from './metrics.ts';
 import { type OutgoingMessage, openApiDocument, openApiEndpoint } from './openApi.ts';
-import { DEFAULT_RATE_LIMITS, type RateLimits } from './rateLimits.ts';
+import { countTokens, DEFAULT_RATE_LIMITS, type RateLimits, type TakeToken } from './rateLimits.ts';
 import { apiHeaders, sendFailure } from './reply.ts';
 import { requestIdOf } from './requestContext.ts';
 import { healthz, metricsPage, type Readiness, readyz } from './system.ts';
 import type { TrustProxy } from './trustProxy.ts';
 
 export interface AppOptions
-  extends Omit<ApiOptions, 'rateLimits' | 'maxConcurrentRequests' | 'requestTimeoutMs'> {
+  extends Omit<
+    ApiOptions,
+    'rateLimits' | 'takeToken' | 'maxConcurrentRequests' | 'requestsInFlight' | 'requestTimeoutMs'
+  > {
   readonly readiness: () => Promise<Readiness>;
   /** Documented with the endpoints. */
   readonly messages?: readonly OutgoingMessage[];
@@ -29,8 +32,14 @@ export interface AppOptions
   /** Which proxies' forwarded addresses are trusted: see `parseTrustProxy`. Default: none. */
   readonly trustProxy?: TrustProxy;
   readonly rateLimits?: RateLimits;
+  /** Default: counted here. */
+  readonly takeToken?: TakeToken;
+  /** A monotonic clock, for what is counted here. */
+  readonly nowMs?: () => number;
   /** Default 1,000. */
   readonly maxConcurrentRequests?: number;
+  /** Default: counted here. */
+  readonly requestsInFlight?: Int32Array;
   /** Default 10,000. */
   readonly requestTimeoutMs?: number;
   /** Of threads that belong to this service: /metrics tells them as well. */
@@ -75,7 +84,12 @@ export function createApp(options: AppOptions): Express {
   const endpoints: readonly Endpoint[] = [...options.endpoints, common, ...documents];
   const api = createApi({
     rateLimits: DEFAULT_RATE_LIMITS,
+    takeToken: countTokens(
+      options.rateLimits ?? DEFAULT_RATE_LIMITS,
+      options.nowMs ?? (() => performance.now()),
+    ),
     maxConcurrentRequests: 1_000,
+    requestsInFlight: new Int32Array(1),
     requestTimeoutMs: 10_000,
     ...options,
     catalog,

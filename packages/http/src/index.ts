@@ -12,7 +12,13 @@ export { longTask, type TaskProgress, type TaskResult, taskLine, taskResult } fr
 export { createMetricsRegistry, type MetricFigures } from './metrics.ts';
 export type { OutgoingMessage } from './openApi.ts';
 export { createRateLimiter, type Rate, rateKeyOfAddress } from './rateLimiter.ts';
-export { DEFAULT_RATE_LIMITS, type RateLimits } from './rateLimits.ts';
+export {
+  countTokens,
+  DEFAULT_RATE_LIMITS,
+  type RateLimitName,
+  type RateLimits,
+  type TakeToken,
+} from './rateLimits.ts';
 export { type RunningServer, startServer } from './server.ts';
 export type { Readiness, StoppedReader } from './system.ts';
 export { parseTrustProxy, type TrustProxy } from './trustProxy.ts';

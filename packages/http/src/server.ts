@@ -14,6 +14,8 @@ export interface ServerOptions {
   readonly host: string;
   /** 0 takes any free port. */
   readonly port: number;
+  /** Whether other threads of this process listen on the same port: the system divides connections among them. */
+  readonly reusePort?: boolean;
   /** From the first byte until the headers are complete. Default 10 s. */
   readonly headersTimeoutMs?: number;
   /** From the first byte until the body is complete. Default 30 s. */
@@ -88,10 +90,10 @@ export async function startServer(app: Handler, options: ServerOptions): Promise
   };
 }
 
-function listen(server: Server, { host, port }: ServerOptions): Promise<void> {
+function listen(server: Server, { host, port, reusePort = false }: ServerOptions): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ host, port, backlog: 1024 }, () => {
+    server.listen({ host, port, reusePort, backlog: 1024 }, () => {
       server.off('error', reject);
       resolve();
     });

@@ -38,6 +38,11 @@ export interface StreamType<Command, Event, State, Answer> extends Decider<Comma
   readonly sizeOf: (state: State) => number;
   /** Whether the stream rests from now on, apart from late repeats: its state is the first to leave the cache. */
   readonly isEnded?: (state: State) => boolean;
+  /**
+   * Its commands and answers are plain data, apart from a refusal in a field of an answer: where several threads serve,
+   * one of them decides for all.
+   */
+  readonly crossesThreads?: true;
   /** Present when streams can grow so long that a cold fold is slow. */
   readonly snapshot?: {
     readonly encode: (state: State) => EncodedState;

@@ -109,7 +109,7 @@ export function createAttributions({ handler, clock, failPoint, referrerOf }: At
     const user = parseReferralStream(cause.stream);
     assert(user, `${cause.stream} is nobody's referrals`);
     // Two processes may end it differently, each by what it saw, so their events are not the same.
-    const { eventIdOf: _same, ...context } = causedBy(cause, cause.stream, deadlineMs);
+    const { eventIds: _same, ...context } = causedBy(cause, cause.stream, deadlineMs);
     await end({ ...user, begunAt: cause.revision }, context);
   }
 

@@ -1,6 +1,6 @@
 /** The moves that a wallet has admitted and not yet released, and how each is released once it has ended. */
 import { type CommandHandler, causedBy, type Deadline } from '@coffer/event-store';
-import { type FailPoint, uuidFromParts } from '@coffer/kernel';
+import type { FailPoint } from '@coffer/kernel';
 import type { Moves } from '@coffer/moves';
 import type { AdmittedMove, WalletState } from './domain/wallet.state.ts';
 import { wallet } from './domain/wallet.ts';
@@ -43,8 +43,8 @@ export function createAdmissions({
     if (!cause) return;
     const stream = walletStreamName(place);
     const context = causedBy(cause, stream, deadlineMs);
-    const eventIdOf = () => uuidFromParts(stream, cause.id, String(revision));
-    await handler.execute(wallet, stream, { type: 'ReleaseMove', moveId }, { ...context, eventIdOf });
+    const eventIds = { parts: [stream, cause.id], first: revision };
+    await handler.execute(wallet, stream, { type: 'ReleaseMove', moveId }, { ...context, eventIds });
     failPoint('move.released');
   }
 }

@@ -20,14 +20,7 @@ import {
   readEvent,
   type StreamEvent,
 } from '@coffer/event-store';
-import {
-  decodeMetadata,
-  type FailPoint,
-  noFailPoint,
-  parseStreamName,
-  Rejection,
-  uuidFromParts,
-} from '@coffer/kernel';
+import { decodeMetadata, type FailPoint, noFailPoint, parseStreamName, Rejection } from '@coffer/kernel';
 import { type MoveOrder, type MovePlace, type MoveState, type Moves, moveStreamName } from '@coffer/moves';
 import { createAdmissions } from './admissions.ts';
 import { walletEvents } from './domain/wallet.events.ts';
@@ -130,7 +123,7 @@ export function createAdmittedMoves({
     context: CommandContext,
   ): Promise<Admission> {
     const stream = walletStreamName(payer);
-    const { eventIdOf } = context;
+    const { eventIds } = context;
     const { appended } = await handler.execute(
       wallet,
       stream,
@@ -140,7 +133,7 @@ export function createAdmittedMoves({
         moveOwnerId: place.ownerId,
         order: orderToKeep(order),
       },
-      { ...context, ...(eventIdOf && { eventIdOf: (index) => uuidFromParts(stream, eventIdOf(index)) }) },
+      { ...context, ...(eventIds && { eventIds: { ...eventIds, within: stream } }) },
     );
     if (appended[0]) return { admitted: appended[0], isOwn: true };
     const known = (await admittedIn(payer, context)).find(({ moveId }) => moveId === place.moveId);

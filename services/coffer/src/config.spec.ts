@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { ConfigurationError, cacheMiBOf, configFrom, unknownVariables } from './config.ts';
+import { apiThreadsOf, ConfigurationError, cacheMiBOf, configFrom, unknownVariables } from './config.ts';
 
 const problemsOf = (environment: Readonly<Record<string, string>>): string => {
   try {
@@ -109,5 +109,14 @@ describe('the configuration', () => {
     expect([1, 4, 16, 256].map((gib) => cacheMiBOf(gib * GIB))).to.deep.equal([128, 256, 1_024, 2_048]);
     expect(configFrom({}).cacheBytes).to.be.within(128 * 1024 ** 2, 2 * GIB);
     expect(configFrom({ COFFER_CACHE_MIB: '64' }).cacheBytes).to.equal(64 * 1024 ** 2);
+  });
+
+  it('serves the API in as many threads as a quarter of the cores, where threads can share a port', () => {
+    const most = process.platform === 'linux' ? 4 : 1;
+    const threads = [1, 2, 8, 16, 64].map(apiThreadsOf);
+    expect(threads).to.deep.equal([1, 1, 2, 4, 4].map((count) => Math.min(count, most)));
+    expect(configFrom({ COFFER_API_THREADS: '1' }).apiThreads).to.equal(1);
+    expect(problemsOf({ COFFER_API_THREADS: '0' })).to.match(/COFFER_API_THREADS: .*1/);
+    if (most === 1) expect(problemsOf({ COFFER_API_THREADS: '2' })).to.include('only on Linux');
   });
 });

@@ -3,7 +3,7 @@
  * Each variable is described in `docs/operating/README.md`.
  */
 import { isIP } from 'node:net';
-import { totalmem } from 'node:os';
+import { availableParallelism, totalmem } from 'node:os';
 import { resolve } from 'node:path';
 import { addressFrom } from '@coffer/event-store/eventstoredb/address';
 import type { Role } from '@coffer/host';
@@ -95,6 +95,14 @@ const origin = z
   .refine(({ href, origin }) => href === `${origin}/`, 'must be only an origin, without a path or a password')
   .transform((url) => url.origin);
 
+/** Whether the system divides the connections to a port among several that listen on it. */
+const canSharePorts = process.platform === 'linux';
+
+const apiThreads = wholeNumber(1, 16).refine(
+  (count) => count === 1 || canSharePorts,
+  'must be 1: several threads can share a port only on Linux',
+);
+
 const plainVariables = z.object({
   COFFER_DATA_DIR: z.string().min(1).default('.data'),
   PORT: wholeNumber(0, 65_535).default(8080),
@@ -127,6 +135,7 @@ const plainVariables = z.object({
   COFFER_REQUEST_TIMEOUT_MS: wholeNumber(100, 120_000).default(10_000),
   COFFER_MAX_CONCURRENT_REQUESTS: wholeNumber(1, 100_000).default(4_000),
   COFFER_CACHE_MIB: wholeNumber(1, 65_536).optional(),
+  COFFER_API_THREADS: apiThreads.optional(),
   COFFER_SK_RATE_PER_MINUTE: wholeNumber(1, 100_000_000).optional(),
   COFFER_SIGN_IN_IP_RATE_PER_MINUTE: wholeNumber(1, 100_000_000).optional(),
   COFFER_SIGN_IN_KEY_RATE_PER_MINUTE: wholeNumber(1, 100_000_000).optional(),
@@ -261,6 +270,7 @@ export function configFrom(environment: NodeJS.ProcessEnv) {
     requestTimeoutMs: variables.COFFER_REQUEST_TIMEOUT_MS,
     maxConcurrentRequests: variables.COFFER_MAX_CONCURRENT_REQUESTS,
     cacheBytes: (variables.COFFER_CACHE_MIB ?? cacheMiBOf(memoryBytes())) * MIB,
+    apiThreads: variables.COFFER_API_THREADS ?? apiThreadsOf(availableParallelism()),
     secretKeyRatePerMinute: variables.COFFER_SK_RATE_PER_MINUTE,
     signInIpRatePerMinute: variables.COFFER_SIGN_IN_IP_RATE_PER_MINUTE,
     signInKeyRatePerMinute: variables.COFFER_SIGN_IN_KEY_RATE_PER_MINUTE,
@@ -276,6 +286,10 @@ export function configFrom(environment: NodeJS.ProcessEnv) {
     failPoint: variables.COFFER_FAIL_POINT,
   };
 }
+
+/** A quarter of the cores: as many again serve the database, and one log takes no more than four threads write. */
+export const apiThreadsOf = (cores: number): number =>
+  canSharePorts ? Math.min(4, Math.max(1, Math.floor(cores / 4))) : 1;
 
 const MIB = 1024 * 1024;
 

@@ -1,4 +1,5 @@
 /** `coffer run`: from a configuration to a running service, until it is stopped. */
+import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
@@ -6,7 +7,7 @@ import { NEWEST_POSTGRES, type Pool, requireSupportedPostgres, withPool } from '
 import { requireUnownedDataFolder } from '@coffer/embedded-postgres';
 import { roles as allRoles, migrateAll, type Role } from '@coffer/host';
 import { createLogger, type Logger } from '@coffer/http';
-import { createSecretBox, systemClock } from '@coffer/kernel';
+import { createSecretBox, type Environment, systemClock } from '@coffer/kernel';
 import {
   type BootstrapContent,
   type BootstrapResult,
@@ -27,9 +28,9 @@ import { installationMasterKeys } from './installationMasterKeys.ts';
 import { installationSecrets } from './installationSecrets.ts';
 import { requirePorts } from './portsAtStart.ts';
 import { type Service, startService } from './service.ts';
-import { openServiceThread, type ServiceThread } from './serviceThread.ts';
 import { startFailure } from './startFailure.ts';
 import { gatewayUrl } from './storeGateway.ts';
+import { type MainService, openThreads, type Threads } from './threads.ts';
 import { VERSION } from './version.ts';
 
 /** Returns when the service has stopped. Throws a `CommandFailure` that explains why it could not start. */
@@ -88,21 +89,24 @@ async function runUntilStopped(names: readonly string[], onThreadFailed: () => v
   let embeddedChain: EmbeddedTestChain | undefined;
   let chains: OpenChains | undefined;
   let service: Service | undefined;
-  let thread: ServiceThread | undefined;
+  let main: MainService | undefined;
+  let threads: Threads | undefined;
   try {
     if (stopping.aborted) return;
     // What reads the log must not hold up answers.
     const besideApi = roles.includes('api') ? roles.filter((role) => role !== 'api') : [];
-    if (besideApi.length > 0) {
-      thread = openServiceThread({
-        onLogRewritten: () => service?.forget(),
-        onFailed(error) {
-          onThreadFailed();
-          logger.fatal({ err: error }, 'a thread of the service has failed: this service stops');
-          if (!stopping.aborted) process.kill(process.pid, 'SIGTERM');
-        },
-      });
-    }
+    const opened = openThreads({
+      hasBackground: besideApi.length > 0,
+      apiThreads: roles.includes('api') ? config.apiThreads : 0,
+      main: () => main,
+      makeNextMasterKey: (environment) => makeNextKeyForAll(environment),
+      onFailed(error) {
+        onThreadFailed();
+        logger.fatal({ err: error }, 'a thread of the service has failed: this service stops');
+        if (!stopping.aborted) process.kill(process.pid, 'SIGTERM');
+      },
+    });
+    threads = opened;
     if (config.chain.embedded) {
       embeddedChain = await unlessStopped(
         startEmbeddedTestChain(config, config.chain.embedded, logger, stopping),
@@ -124,36 +128,43 @@ async function runUntilStopped(names: readonly string[], onThreadFailed: () => v
     );
     if (stopping.aborted) return;
     const { masterKeys: heldKeys = createMasterKeys([]), makeNextMasterKey } = masterKeys ?? {};
-    const inThread = thread?.start({
+    const makeNextKeyForAll = async (environment: Environment) => {
+      assert(makeNextMasterKey, 'only an installation that keeps its own keys is asked for the next one');
+      const next = await makeNextMasterKey(environment);
+      // Before anything is sealed with it.
+      await opened.addMasterKey(next);
+      return next;
+    };
+    const ofThreads = () => ({
       config,
-      roles: besideApi,
       databaseUrl: database.url,
       ...secrets,
       secretTexts: secrets.texts,
       masterKeys: heldKeys.all(),
       ownTestChain,
     });
+    const inBackground = opened.startBackground({ ...ofThreads(), roles: besideApi });
     // It is awaited with the start of this thread, which may fail first.
-    inThread?.catch(() => undefined);
+    inBackground.catch(() => undefined);
     const starting = startService({
       config,
-      roles: thread ? ['api'] : roles,
+      roles: besideApi.length > 0 ? ['api'] : roles,
       databaseUrl: database.url,
       logger,
       ...secrets,
       chains,
       masterKeys: heldKeys,
-      makeNextMasterKey:
-        makeNextMasterKey &&
-        (async (environment) => {
-          const next = await makeNextMasterKey(environment);
-          // Before anything is sealed with it.
-          await thread?.addMasterKey(next);
-          return next;
-        }),
-      metricsOfOthers: thread?.metrics,
-      async beforeReady({ url, operatorUrl, systemUrl, storeGatewayPort: port }) {
-        await inThread;
+      makeNextMasterKey: makeNextMasterKey && makeNextKeyForAll,
+      metricsOfOthers: opened.metrics,
+      threads: opened.ofMain,
+      async beforeReady(host) {
+        main = host;
+        const { url, operatorUrl, systemUrl, storeGatewayPort: port } = host;
+        await inBackground;
+        if (url !== undefined && !stopping.aborted) {
+          const makesMasterKeys = makeNextMasterKey !== undefined;
+          await opened.startApi(ofThreads(), { port: Number(new URL(url).port), makesMasterKeys });
+        }
         if (stopping.aborted) return;
         if (url === undefined || operatorUrl === undefined) {
           logger.info({ url: systemUrl, roles, version: VERSION }, 'ready');
@@ -171,8 +182,8 @@ async function runUntilStopped(names: readonly string[], onThreadFailed: () => v
     if (embeddedChain) await unlessStopped(ensureMints(database.url, chains));
     if (!stopping.aborted) await once(stopping, 'abort');
   } finally {
-    await service?.stop();
-    await thread?.stop();
+    await Promise.all([service?.stop(), threads?.stopApi()]);
+    await threads?.stopBackground();
     await chains?.close();
     await embeddedChain?.stop();
     await database.stop();

@@ -3,7 +3,7 @@ import { isMainThread } from 'node:worker_threads';
 import { requireIdentityKey } from '@coffer/auth';
 import { createPool } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
-import { type Host, type HostOptions, type Role, type Servers, startHost } from '@coffer/host';
+import { type Host, type HostOptions, type Role, startHost } from '@coffer/host';
 import type { Logger } from '@coffer/http';
 import type { Clock } from '@coffer/kernel';
 import { isLoopback } from '@coffer/store-gateway/loopback';
@@ -16,7 +16,7 @@ import { VERSION } from './version.ts';
 
 export interface ServiceOptions
   extends InstallationOptions,
-    Pick<HostOptions<Installation>, 'metricsOfOthers' | 'onLogRewritten'> {
+    Pick<HostOptions<Installation>, 'metricsOfOthers' | 'onLogRewritten' | 'threads'> {
   readonly roles: readonly Role[];
   readonly databaseUrl: string;
   readonly secretsKey: Uint8Array;
@@ -27,7 +27,7 @@ export interface ServiceOptions
   readonly storeGatewayPassword: string | undefined;
   readonly logger: Logger;
   /** Runs once everything listens; nothing is ready until it has finished. */
-  readonly beforeReady?: (service: Servers & Pick<Service, 'storeGatewayPort'>) => Promise<void>;
+  readonly beforeReady?: (service: Service) => Promise<void>;
   /** For specs: called with every answer that its endpoint does not declare, and throws. */
   readonly onUndeclared?: (problem: string) => never;
   /** For specs: the time of day. Default: the machine's. */
@@ -73,16 +73,15 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       pool,
       store,
       version: VERSION,
-      async beforeReady(servers) {
-        const areApart = servers.url !== servers.operatorUrl;
-        if (servers.url !== undefined && !areApart && !isLoopback(config.host)) {
-          const { host } = config;
+      async beforeReady(host) {
+        const areApart = host.url !== host.operatorUrl;
+        if (isMainThread && host.url !== undefined && !areApart && !isLoopback(config.host)) {
           logger.warn(
-            { host },
+            { host: config.host },
             'others than this machine can reach the operator routes (COFFER_OPERATOR_PORT)',
           );
         }
-        await options.beforeReady?.({ ...servers, storeGatewayPort: gateway?.port });
+        await options.beforeReady?.({ ...host, storeGatewayPort: gateway?.port });
       },
     });
     stops.push(host.stop);

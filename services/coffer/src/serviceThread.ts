@@ -2,13 +2,15 @@
  * A thread that runs some roles of this service, with a heap and an event loop of its own: neither its work nor its
  * collections hold up the API. It ends with the process, whatever ends that.
  */
-import { Worker } from 'node:worker_threads';
-import type { Role } from '@coffer/host';
-import type { MetricFigures } from '@coffer/http';
+import { type MessagePort, type TransferListItem, Worker } from 'node:worker_threads';
+import type { ApiThreads, Role } from '@coffer/host';
+import type { MetricFigures, RateLimitName } from '@coffer/http';
+import type { Environment } from '@coffer/kernel';
 import type { MasterKey } from '@coffer/wallets';
 import { CommandFailure } from './cli/failure.ts';
 import type { OwnTestChainAddress } from './embeddedChain.ts';
 import type { ServiceOptions } from './service.ts';
+import { startFailure } from './startFailure.ts';
 
 /** Everything that can be passed to another thread. */
 export interface ThreadOptions
@@ -21,25 +23,53 @@ export interface ThreadOptions
   readonly ownTestChain: OwnTestChainAddress | undefined;
   /** Exact texts that must never appear in a log. */
   readonly secretTexts: readonly string[];
+  /** For a thread that serves the API: its place among those that do, and the port of all of them. */
+  readonly api?: Pick<ApiThreads, 'place' | 'requestsInFlight'> & {
+    readonly port: number;
+    readonly makesMasterKeys: boolean;
+  };
 }
 
 export interface ServiceThread {
   readonly start: (options: ThreadOptions) => Promise<void>;
   readonly metrics: () => Promise<readonly MetricFigures[]>;
   readonly addMasterKey: (key: MasterKey) => Promise<void>;
+  /** Drops what is cached of the log, since it is another one. */
+  readonly forget: () => Promise<void>;
   /** As the service stops: what is in flight is finished, leases are released. */
   readonly stop: () => Promise<void>;
 }
 
-export interface ThreadCall {
-  readonly id: number;
-  readonly name: keyof ServiceThread;
-  readonly argument: unknown;
+/** What a thread asks of the main thread. */
+export interface MainThread {
+  readonly takeToken: (token: readonly [limit: RateLimitName, key: string]) => Promise<number>;
+  /** Of all threads but the one that asks. */
+  readonly metricsOfOthers: () => Promise<readonly MetricFigures[]>;
+  readonly makeNextMasterKey: (environment: Environment) => Promise<MasterKey>;
 }
 
-export type ThreadMessage =
+export type ToThread =
+  | {
+      readonly kind: 'call';
+      readonly id: number;
+      readonly name: keyof ServiceThread;
+      readonly argument: unknown;
+    }
+  | Told;
+
+/** The answer to a call or a question. */
+export type Told =
   | { readonly kind: 'answer'; readonly id: number; readonly value: unknown }
-  | { readonly kind: 'failure'; readonly id: number; readonly failure: ThreadFailure }
+  | { readonly kind: 'failure'; readonly id: number; readonly failure: ThreadFailure };
+
+export type ThreadMessage =
+  | Told
+  | {
+      readonly kind: 'question';
+      readonly id: number;
+      readonly name: keyof MainThread;
+      readonly argument: unknown;
+    }
   /** A reader of the log has found that it is another one. */
   | { readonly kind: 'logRewritten' };
 
@@ -48,24 +78,30 @@ export type ThreadFailure =
   | { readonly exitCode: number; readonly message: string }
   | { readonly exitCode: undefined; readonly error: unknown };
 
-/** Its work needs no more, and V8 would let it grow to several times that. */
-const YOUNG_GENERATION_MIB = 24;
+/** The background's work needs no more, and V8 would let it grow to several times that. */
+const YOUNG_GENERATION_MIB = { background: 24, api: 48 };
 
 /** Resolves the calls that wait for an answer. */
 type Waiting = Pick<PromiseWithResolvers<unknown>, 'resolve' | 'reject'>;
 
 /** Loads the code at once, so that it is there when the thread is told to start. */
 export function openServiceThread({
+  name,
+  main,
   onFailed,
   onLogRewritten,
 }: {
+  readonly name: 'background' | `api-${number}`;
+  readonly main: MainThread;
   /** It has ended by itself; told once. */
   readonly onFailed: (error: unknown) => void;
   readonly onLogRewritten: () => void;
 }): ServiceThread {
   const worker = new Worker(new URL('./serviceThreadMain.ts', import.meta.url), {
-    name: 'background',
-    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MIB },
+    name,
+    resourceLimits: {
+      maxYoungGenerationSizeMb: YOUNG_GENERATION_MIB[name === 'background' ? 'background' : 'api'],
+    },
   });
   const waiting = new Map<number, Waiting>();
   let calls = 0;
@@ -88,6 +124,12 @@ export function openServiceThread({
   );
   worker.on('message', (message: ThreadMessage) => {
     if (message.kind === 'logRewritten') return onLogRewritten();
+    if (message.kind === 'question') {
+      // The thread asks by the same interface.
+      const asked = main[message.name] as (argument: unknown) => Promise<unknown>;
+      void toldOf(message.id, asked(message.argument)).then((told) => worker.postMessage(told));
+      return;
+    }
     const { resolve, reject } = waiting.get(message.id) ?? {};
     waiting.delete(message.id);
     if (message.kind === 'answer') resolve?.(message.value);
@@ -107,6 +149,7 @@ export function openServiceThread({
       return metricsAsked;
     },
     addMasterKey: (key) => call('addMasterKey', key),
+    forget: () => call('forget'),
     async stop() {
       if (ended) return;
       try {
@@ -131,14 +174,32 @@ export function openServiceThread({
     } else {
       calls += 1;
       waiting.set(calls, answer);
-      worker.postMessage({ id: calls, name, argument } satisfies ThreadCall);
+      worker.postMessage({ kind: 'call', id: calls, name, argument } satisfies ToThread, portsIn(argument));
     }
     // What the thread answers is what its function of this name returned.
     return answer.promise as ReturnType<ServiceThread[Name]>;
   }
 }
 
-function errorOf(failure: ThreadFailure): unknown {
+/** Only a start has any; they move to the thread. */
+function portsIn(argument: unknown): readonly TransferListItem[] {
+  const ports = (argument as Partial<ThreadOptions> | undefined)?.api?.place.ports ?? [];
+  return ports.filter((port): port is MessagePort => port !== undefined);
+}
+
+export async function toldOf(id: number, asked: Promise<unknown>): Promise<Told> {
+  try {
+    return { kind: 'answer', id, value: await asked };
+  } catch (error) {
+    const known = startFailure(error);
+    const failure = known
+      ? { exitCode: known.exitCode, message: known.message }
+      : { exitCode: undefined, error };
+    return { kind: 'failure', id, failure };
+  }
+}
+
+export function errorOf(failure: ThreadFailure): unknown {
   return failure.exitCode === undefined
     ? failure.error
     : new CommandFailure(failure.exitCode, failure.message);

@@ -5,14 +5,15 @@ import { createLogger } from '@coffer/http';
 import { createMasterKeys, type MasterKeys } from '@coffer/wallets';
 import { openChainsOf } from './embeddedChain.ts';
 import { type Service, startService } from './service.ts';
-import type {
-  ServiceThread,
-  ThreadCall,
-  ThreadFailure,
-  ThreadMessage,
-  ThreadOptions,
+import {
+  errorOf,
+  type MainThread,
+  type ServiceThread,
+  type ThreadMessage,
+  type ThreadOptions,
+  type ToThread,
+  toldOf,
 } from './serviceThread.ts';
-import { startFailure } from './startFailure.ts';
 
 assert(parentPort, 'this module runs in a thread');
 const port = parentPort;
@@ -30,6 +31,7 @@ const calls: ServiceThread = {
     starting = start(options);
     await starting;
   },
+  forget: async () => (await starting)?.service.forget(),
   metrics: async () => {
     const running = await starting;
     return running ? [await running.service.metrics()] : [];
@@ -43,16 +45,35 @@ const calls: ServiceThread = {
   },
 };
 
-port.on('message', ({ id, name, argument }: ThreadCall) => {
-  // The main thread calls by the same interface.
-  const call = calls[name] as (argument: unknown) => Promise<unknown>;
-  call(argument).then(
-    (value) => tell({ kind: 'answer', id, value }),
-    (error: unknown) => tell({ kind: 'failure', id, failure: failureOf(error) }),
-  );
+const questions = new Map<number, PromiseWithResolvers<unknown>>();
+let asked = 0;
+
+port.on('message', (message: ToThread) => {
+  if (message.kind === 'call') {
+    // The main thread calls by the same interface.
+    const call = calls[message.name] as (argument: unknown) => Promise<unknown>;
+    void toldOf(message.id, call(message.argument)).then(tell);
+    return;
+  }
+  const { resolve, reject } = questions.get(message.id) ?? {};
+  questions.delete(message.id);
+  if (message.kind === 'answer') resolve?.(message.value);
+  else reject?.(errorOf(message.failure));
 });
 
-async function start({ ownTestChain, secretTexts, ...options }: ThreadOptions): Promise<Running> {
+function ask<Name extends keyof MainThread>(
+  name: Name,
+  argument?: Parameters<MainThread[Name]>[0],
+): ReturnType<MainThread[Name]> {
+  const answer = Promise.withResolvers<unknown>();
+  asked += 1;
+  questions.set(asked, answer);
+  tell({ kind: 'question', id: asked, name, argument });
+  // What the main thread answers is what its function of this name returned.
+  return answer.promise as ReturnType<MainThread[Name]>;
+}
+
+async function start({ ownTestChain, secretTexts, api, ...options }: ThreadOptions): Promise<Running> {
   const { config } = options;
   const masterKeys = createMasterKeys(options.masterKeys);
   const chains = openChainsOf(config.chain, ownTestChain);
@@ -60,9 +81,10 @@ async function start({ ownTestChain, secretTexts, ...options }: ThreadOptions): 
     ...options,
     config: {
       ...config,
-      // Processes work on few streams at a time; the states that requests meet are the main thread's.
-      cacheBytes: config.cacheBytes / 8,
-      // The main thread serves.
+      ...(api && { port: api.port }),
+      // Processes work on few streams at a time; those that requests meet are divided among the threads of the API.
+      cacheBytes: config.cacheBytes / (api?.place.ports.length ?? 8),
+      // The main thread's alone.
       systemPort: undefined,
       storeGateway: undefined,
     },
@@ -71,7 +93,17 @@ async function start({ ownTestChain, secretTexts, ...options }: ThreadOptions): 
     chains,
     masterKeys,
     // Only requests rotate keys.
-    makeNextMasterKey: undefined,
+    makeNextMasterKey: api?.makesMasterKeys
+      ? (environment) => ask('makeNextMasterKey', environment)
+      : undefined,
+    ...(api && {
+      threads: {
+        place: api.place,
+        requestsInFlight: api.requestsInFlight,
+        takeToken: (limit, key) => ask('takeToken', [limit, key]),
+      },
+      metricsOfOthers: () => ask('metricsOfOthers'),
+    }),
     onLogRewritten: () => tell({ kind: 'logRewritten' }),
   });
   return {
@@ -82,9 +114,4 @@ async function start({ ownTestChain, secretTexts, ...options }: ThreadOptions): 
       await chains.close();
     },
   };
-}
-
-function failureOf(error: unknown): ThreadFailure {
-  const known = startFailure(error);
-  return known ? { exitCode: known.exitCode, message: known.message } : { exitCode: undefined, error };
 }

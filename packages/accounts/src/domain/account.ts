@@ -227,6 +227,7 @@ export const account: StreamType<AccountCommand, AccountEvent, Account, AccountA
   initialState,
   decide,
   evolve,
+  crossesThreads: true,
   sizeOf,
   snapshot: { encode: encodeAccount, decode: decodeAccount },
 };

@@ -317,6 +317,7 @@ export const pool: StreamType<PoolCommand, PoolEvent, Pool, PoolAnswer> = {
   initialState,
   decide,
   evolve,
+  crossesThreads: true,
   sizeOf,
   isEnded: ({ status }) => status === 'settled' || status === 'refunded',
   snapshot: { encode: encodePool, decode: decodePool },

@@ -302,6 +302,7 @@ export const playSession: StreamType<PlaySessionCommand, PlaySessionEvent, PlayS
   initialState,
   decide,
   evolve,
+  crossesThreads: true,
   sizeOf,
   isEnded: ({ status }) => status === 'settled',
   snapshot: { encode: encodePlaySession, decode: decodePlaySession },

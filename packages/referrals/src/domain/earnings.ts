@@ -171,6 +171,7 @@ export const earnings: StreamType<EarningsCommand, EarningsEvent, Earnings, Earn
   decide,
   evolve,
   /** Roughly, what the map keeps for each entry; the figure only has to bound the cache. */
+  crossesThreads: true,
   sizeOf: ({ entries }) => 800 + entries.size * 400,
   snapshot: { encode: encodeEarnings, decode: decodeEarnings },
 };

@@ -47,6 +47,7 @@ const VARIABLES = {
   COFFER_REQUEST_TIMEOUT_MS: 'the time after which a request is answered',
   COFFER_MAX_CONCURRENT_REQUESTS: 'requests served at a time',
   COFFER_CACHE_MIB: 'memory for cached stream states',
+  COFFER_API_THREADS: 'threads that serve the API',
   COFFER_SK_RATE_PER_MINUTE: 'a rate limit per secret key',
   COFFER_SIGN_IN_IP_RATE_PER_MINUTE: 'a rate limit of sign-ins per client address',
   COFFER_SIGN_IN_KEY_RATE_PER_MINUTE: 'a rate limit of sign-ins per publishable key',

@@ -1,0 +1,128 @@
+/**
+ * The threads of a service besides the main one: one for all that reads the log, and, on machines with the cores for it,
+ * further ones that serve the API at the same port. Source: ADR 0044.
+ */
+import assert from 'node:assert/strict';
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import type { ApiThreads, Host } from '@coffer/host';
+import type { MetricFigures } from '@coffer/http';
+import type { Environment } from '@coffer/kernel';
+import type { MasterKey } from '@coffer/wallets';
+import {
+  type MainThread,
+  openServiceThread,
+  type ServiceThread,
+  type ThreadOptions,
+} from './serviceThread.ts';
+
+export interface ThreadsOptions {
+  readonly hasBackground: boolean;
+  /** The main thread included; 0 if this process does not serve the API. */
+  readonly apiThreads: number;
+  /** Undefined until it listens. */
+  readonly main: () => MainService | undefined;
+  readonly makeNextMasterKey: (environment: Environment) => Promise<MasterKey>;
+  /** One has ended by itself. */
+  readonly onFailed: (error: unknown) => void;
+}
+
+/** What the main thread has that the others ask for. */
+export type MainService = Pick<Host, 'takeToken' | 'metrics' | 'forget'>;
+
+export interface Threads {
+  /** The main thread's place among those that serve the API; undefined if it serves alone. */
+  readonly ofMain: ApiThreads | undefined;
+  readonly startBackground: (options: ThreadOptions) => Promise<void>;
+  /** Once the main thread listens: the others take the same port. */
+  readonly startApi: (
+    options: Omit<ThreadOptions, 'roles' | 'api'>,
+    main: { readonly port: number; readonly makesMasterKeys: boolean },
+  ) => Promise<void>;
+  /** Of all but the main thread. */
+  readonly metrics: () => Promise<readonly MetricFigures[]>;
+  /** To all threads that hold keys. */
+  readonly addMasterKey: (key: MasterKey) => Promise<void>;
+  readonly stopApi: () => Promise<void>;
+  readonly stopBackground: () => Promise<void>;
+}
+
+export function openThreads(options: ThreadsOptions): Threads {
+  const { hasBackground, apiThreads, main: mainService, makeNextMasterKey, onFailed } = options;
+  const requestsInFlight = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  const ports = portsBetween(apiThreads);
+  const placeOf = (index: number) => ({ index, ports: ports[index] ?? [] });
+  const background = hasBackground ? open('background') : undefined;
+  const ofApi = Array.from({ length: Math.max(0, apiThreads - 1) }, (_, at) => open(`api-${at + 2}`));
+  const all = [...ofApi, ...(background ? [background] : [])];
+
+  return {
+    ofMain: ofApi.length === 0 ? undefined : { place: placeOf(0), requestsInFlight },
+    async startBackground(options) {
+      await background?.start(options);
+    },
+    async startApi(options, main) {
+      const start = (thread: ServiceThread, at: number) =>
+        thread.start({
+          ...options,
+          roles: ['api'],
+          api: { place: placeOf(at + 1), requestsInFlight, ...main },
+        });
+      await Promise.all(ofApi.map(start));
+    },
+    metrics: () => metricsOf(all),
+    async addMasterKey(key) {
+      await Promise.all(all.map((thread) => thread.addMasterKey(key)));
+    },
+    async stopApi() {
+      await Promise.all(ofApi.map((thread) => thread.stop()));
+    },
+    async stopBackground() {
+      await background?.stop();
+    },
+  };
+
+  function open(name: 'background' | `api-${number}`): ServiceThread {
+    const main: MainThread = {
+      async takeToken([limit, key]) {
+        const service = mainService();
+        assert(service, 'threads of the API start after the main one');
+        return service.takeToken(limit, key);
+      },
+      async metricsOfOthers() {
+        const others = await metricsOf(all.filter((one) => one !== thread));
+        const service = mainService();
+        return service ? [await service.metrics(), ...others] : others;
+      },
+      makeNextMasterKey,
+    };
+    const thread = openServiceThread({
+      name,
+      main,
+      onFailed,
+      onLogRewritten() {
+        mainService()?.forget();
+        for (const one of all) if (one !== thread) void one.forget();
+      },
+    });
+    return thread;
+  }
+}
+
+async function metricsOf(threads: readonly ServiceThread[]): Promise<readonly MetricFigures[]> {
+  return (await Promise.all(threads.map((thread) => thread.metrics()))).flat();
+}
+
+/** From each thread to each other one. */
+function portsBetween(count: number): readonly (readonly (MessagePort | undefined)[])[] {
+  const ports = Array.from({ length: count }, () =>
+    new Array<MessagePort | undefined>(count).fill(undefined),
+  );
+  for (const [one, ofOne] of ports.entries()) {
+    for (let other = one + 1; other < count; other++) {
+      const { port1, port2 } = new MessageChannel();
+      ofOne[other] = port1;
+      ports[other]?.splice(one, 1, port2);
+    }
+  }
+  return ports;
+}
