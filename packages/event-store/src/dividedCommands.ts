@@ -106,12 +106,7 @@ export function divideCommands(
       deadlineMs: deadlineAtMs - performance.timeOrigin,
       ...(eventIds && { eventIds }),
     };
-    const [command] = commands;
-    if (commands.length !== 1) {
-      return (await own.executeAll(type, stream, commands, context)).map(packSettled);
-    }
-    const outcome = await own.execute(type, stream, command, context);
-    return [packSettled({ status: 'decided', ...outcome })];
+    return (await own.executeAll(type, stream, commands, context)).map(packSettled);
   }
 }
 

@@ -33,7 +33,12 @@ import { expectedRows, storedRows } from './testing/conformance/expectedRows.ts'
 import type { Row } from './testing/conformance/rows.ts';
 import { beginnings, type Step, scriptOf } from './testing/conformance/workload.ts';
 import { delegatingClient } from './testing/delegatingClient.ts';
-import { OPERATOR_TOKEN, type ServiceProcess, serviceProcesses } from './testing/serviceProcess.ts';
+import {
+  OPERATOR_TOKEN,
+  SEVERAL_THREADS,
+  type ServiceProcess,
+  serviceProcesses,
+} from './testing/serviceProcess.ts';
 import { serviceTemplate } from './testing/world.ts';
 
 const CLIENTS = 8;
@@ -171,7 +176,8 @@ describe(`a run with faults, by the order of its log (COFFER_LEDGER_SEED=${SEED}
   });
 
   async function startNode(index: number): Promise<void> {
-    const variables = { DATABASE_URL: database.connectionString };
+    // One serves in a thread, the other in several, and the log does not care.
+    const variables = { DATABASE_URL: database.connectionString, ...(index === 1 && SEVERAL_THREADS) };
     nodes[index] = await processes.start({ variables, dataFolder, until: 'listening' });
   }
 

@@ -2,9 +2,10 @@
 import { readFile, rename, stat } from 'node:fs/promises';
 import { expect } from 'chai';
 import { masterKeysPath } from './installationMasterKeys.ts';
-import { type ServiceProcess, serviceProcesses } from './testing/serviceProcess.ts';
+import { SEVERAL_THREADS, type ServiceProcess, serviceProcesses } from './testing/serviceProcess.ts';
 
-const OWN_TOKEN = { COFFER_OPERATOR_TOKEN: '' };
+/** Each command meets one of the threads, and all have the keys. */
+const OWN_TOKEN = { COFFER_OPERATOR_TOKEN: '', ...SEVERAL_THREADS };
 
 describe('master keys, with nothing but a data folder', () => {
   // The first start makes a database cluster.

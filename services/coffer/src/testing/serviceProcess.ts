@@ -23,6 +23,9 @@ export const OPERATOR_TOKEN = 'the-operator-token-of-the-process-specs';
 /** By name and value; service variables in the specs' own environment are not passed on. */
 export type Variables = Readonly<Record<string, string>>;
 
+/** Where threads can share a port. */
+export const SEVERAL_THREADS: Variables = process.platform === 'linux' ? { COFFER_API_THREADS: '3' } : {};
+
 export interface ProcessEnd {
   readonly exitCode: number | null;
   readonly signal: NodeJS.Signals | null;
