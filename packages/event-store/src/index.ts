@@ -2,14 +2,8 @@ export * from './afterFirstAppend.ts';
 export * from './causedBy.ts';
 export * from './commandHandler.ts';
 export * from './commands.ts';
-
-
-export { EncodedEvent } from './encodedEvent.ts';
-
-
 export * from './dividedCommands.ts';
-
-
+export { EncodedEvent } from './encodedEvent.ts';
 export * from './errors.ts';
 export { createKnownPlaces } from './knownPlaces.ts';
 export { type LogRight, logRights } from './logRights.ts';
