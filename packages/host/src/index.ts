@@ -5,6 +5,5 @@ export { migrateAll, migrationsOf } from './facts.ts';
 export { type Host, type HostOptions, startHost } from './host.ts';
 
 export { type Role, roles } from './roles.ts';
-export type { Servers } from './servers.ts';
 export { isDatabaseAway } from './storeFailures.ts';
 export { sweepEveryMinute } from './sweep.ts';
