@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import type { LogPlace, Position, RecordedEvent } from '@coffer/event-store';
 import { entryHash, GENESIS, type Ordinal } from './chain.ts';
+import type { EntryColumns } from './entryColumns.ts';
 
 export const MAX_BLOCK_EVENTS = 1_000;
 
@@ -33,6 +34,8 @@ export interface Block {
   readonly lastPosition: Position;
   readonly recordedUntilMs: number;
   readonly entries: readonly ChainEntry[];
+  /** The same as they are stored, if they are. */
+  readonly columns?: EntryColumns;
   /** How the row contradicts itself; undefined for every block that we wrote. */
   readonly contradiction: string | undefined;
 }

@@ -2,7 +2,8 @@
 import type { Queryable } from '@coffer/database';
 import type { Position } from '@coffer/event-store';
 import { type Block, type ChainEntry, type ChainHead, MAX_BLOCK_EVENTS } from './blocks.ts';
-import { HASH_BYTES, idBytes, idIn, idText, type Ordinal } from './chain.ts';
+import { HASH_BYTES, idBytes, idText, type Ordinal } from './chain.ts';
+import { type EntryColumns, entryIn, hashIn, latestIn } from './entryColumns.ts';
 
 const HEAD_NAMES = 'last_ordinal, hash_after, last_position, event_ids, recorded_until_ms';
 
@@ -139,7 +140,7 @@ export async function* readBlocks(db: Queryable, upTo: Ordinal, behind: Ordinal 
         upcoming = read(Number(last.last_ordinal), count);
         upcoming.catch(() => undefined);
       }
-      for (const row of rows) yield blockIn(row);
+      for (const row of rows) yield new StoredBlock(row);
       if (isEnd) return;
     }
   } finally {
@@ -174,7 +175,7 @@ export async function readBlocksOver(
     first,
     last,
   ]);
-  return rows.map(blockIn);
+  return rows.map((row) => new StoredBlock(row));
 }
 
 /** Of a block no more than its hashes. */
@@ -228,7 +229,7 @@ export async function readBlockAt(
       where recorded_until_ms <= $1 order by recorded_until_ms desc, last_ordinal desc limit 1`,
     [timeMs],
   );
-  return { before: before.rows[0] && headIn(before.rows[0]), block: rows[0] && blockIn(rows[0]) };
+  return { before: before.rows[0] && headIn(before.rows[0]), block: rows[0] && new StoredBlock(rows[0]) };
 }
 
 /** The end of the last block that passes the test; it holds for all up to some block and for none after. */
@@ -291,48 +292,55 @@ function headIn(row: HeadRow): ChainHead {
  * A row that was tampered with may contradict itself: it is read as far as possible, and reports the
  * contradiction.
  */
-function blockIn(row: BlockRow): Block {
-  const counts = [
-    Number(row.last_ordinal) - Number(row.first_ordinal) + 1,
-    row.event_ids.length / ID_BYTES,
-    row.hashes.length / HASH_BYTES,
-    row.streams.length,
-    row.revisions.length,
-    row.recorded_ms.length,
-  ];
-  const count = Math.floor(Math.min(...counts.slice(1)));
-  const ids = row.event_ids.toString('hex');
-  const entries = Array.from({ length: count }, (_, index): ChainEntry => {
-    const { streams, revisions, recorded_ms: recordedMs } = row;
-    return {
-      id: idIn(ids, index),
-      hash: row.hashes.subarray(index * HASH_BYTES, (index + 1) * HASH_BYTES),
-      stream: streams[index] ?? '',
-      revision: Number(revisions[index]),
-      recordedAtMs: Number(recordedMs[index]),
-    };
-  });
-  return {
-    firstOrdinal: Number(row.first_ordinal),
-    lastOrdinal: Number(row.last_ordinal),
-    hashBefore: row.hash_before,
-    hashAfter: row.hash_after,
-    // As above.
-    lastPosition: row.last_position as Position,
-    recordedUntilMs: Number(row.recorded_until_ms),
-    entries,
-    contradiction: contradictionIn(row, counts, entries),
-  };
+class StoredBlock implements Block {
+  readonly firstOrdinal: Ordinal;
+  readonly lastOrdinal: Ordinal;
+  readonly hashBefore: Buffer;
+  readonly hashAfter: Buffer;
+  readonly lastPosition: Position;
+  readonly recordedUntilMs: number;
+  readonly columns: EntryColumns;
+  readonly contradiction: string | undefined;
+
+  constructor(row: BlockRow) {
+    const { event_ids: ids, hashes, streams, revisions, recorded_ms: recordedMs } = row;
+    const counts = [
+      Number(row.last_ordinal) - Number(row.first_ordinal) + 1,
+      ids.length / ID_BYTES,
+      hashes.length / HASH_BYTES,
+      streams.length,
+      revisions.length,
+      recordedMs.length,
+    ];
+    const count = Math.floor(Math.min(...counts.slice(1)));
+    this.firstOrdinal = Number(row.first_ordinal);
+    this.lastOrdinal = Number(row.last_ordinal);
+    this.hashBefore = row.hash_before;
+    this.hashAfter = row.hash_after;
+    // The store returned this exact text as a position when the block was written.
+    this.lastPosition = row.last_position as Position;
+    this.recordedUntilMs = Number(row.recorded_until_ms);
+    this.columns = { count, ids: ids.toString('hex'), hashes, streams, revisions, recordedMs };
+    this.contradiction = contradictionIn(row, counts, this.columns);
+  }
+
+  get entries(): readonly ChainEntry[] {
+    return Array.from({ length: this.columns.count }, (_, index) => entryIn(this.columns, index));
+  }
 }
 
 function contradictionIn(
   row: BlockRow,
   counts: readonly number[],
-  entries: readonly ChainEntry[],
+  columns: EntryColumns,
 ): string | undefined {
   if (new Set(counts).size > 1) return 'it does not hold as many events as its ordinals say';
-  if (!entries.at(-1)?.hash.equals(row.hash_after)) return 'it does not end with the hash of its last event';
-  const latestMs = Math.max(...entries.map(({ recordedAtMs }) => recordedAtMs));
-  if (latestMs > Number(row.recorded_until_ms)) return 'one of its events is later than the block says';
+  const { count } = columns;
+  if (count === 0 || !hashIn(columns, count - 1).equals(row.hash_after)) {
+    return 'it does not end with the hash of its last event';
+  }
+  if (latestIn(columns, Number.MIN_SAFE_INTEGER) > Number(row.recorded_until_ms)) {
+    return 'one of its events is later than the block says';
+  }
   return undefined;
 }

@@ -127,3 +127,19 @@ export function idIn(hex: string, place: number): string {
   const part = (start: number, end: number) => hex.slice(from + start, from + end);
   return `${part(0, 8)}-${part(8, 12)}-${part(12, 16)}-${part(16, 20)}-${part(20, 32)}`;
 }
+
+/** Whether the UUID at this place in a row of them is this one, in its canonical text. */
+export function isIdIn(hex: string, place: number, id: string): boolean {
+  let at = place * ID_BYTES * 2;
+  for (let index = 0; index < id.length; index++) {
+    const character = id.charCodeAt(index);
+    if (character === DASH && DASH_PLACES.has(index)) continue;
+    if (hex.charCodeAt(at) !== character) return false;
+    at += 1;
+  }
+  return id.length === ID_CHARACTERS && at === (place + 1) * ID_BYTES * 2;
+}
+
+const ID_CHARACTERS = 36;
+const DASH = '-'.charCodeAt(0);
+const DASH_PLACES: ReadonlySet<number> = new Set([8, 13, 18, 23]);

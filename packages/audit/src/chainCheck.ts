@@ -41,7 +41,12 @@ export function createChainCheck({
   readonly store: Pick<EventStore, 'readStream' | 'comparePositions' | 'parsePosition'>;
   readonly faults: FaultList;
 }): ChainCheck {
-  const expected = expectedEntries(blocks, (ordinal, reason) => faults.add(ofChain(ordinal, reason)), after);
+  const expected = expectedEntries(
+    blocks,
+    (ordinal, reason) => faults.add(ofChain(ordinal, reason)),
+    carriedUntil,
+    after,
+  );
   /** Events of the log not yet placed: empty except after a mismatch. */
   const waiting: Numbered[] = [];
   let waitingBytes = 0;
@@ -53,6 +58,11 @@ export function createChainCheck({
   return {
     take(event, ordinal) {
       if (waiting.length === 0) {
+        const taken = expected.takeSame(event);
+        if (taken) {
+          match.took(taken, event);
+          return undefined;
+        }
         const next = expected.next();
         if (next?.kind === 'entry' && match.recognize(next, { event, ordinal })) {
           expected.remove(0);
@@ -71,9 +81,10 @@ export function createChainCheck({
   /** Places the waiting events, as far as the events at hand allow. */
   async function settle(isEnd: boolean): Promise<void> {
     for (;;) {
-      const next = await expected.load(0);
       const found = waiting[0];
-      if (!found && !(isEnd && next)) return;
+      if (!found && !isEnd) return;
+      const next = await expected.load(0);
+      if (!found && !next) return;
       if (!found) missing(next);
       else if (!next) beyondTheChain(found);
       else if (next.kind === 'unknown') passUnknown(next, found);

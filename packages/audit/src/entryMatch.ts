@@ -2,7 +2,7 @@
 import type { RecordedEvent } from '@coffer/event-store';
 import { entryHash, type Ordinal } from './chain.ts';
 import { isHashOf, ofChain, ofEntry } from './chainFaults.ts';
-import type { Expected } from './expectedEntries.ts';
+import type { Expected, TakenEntry } from './expectedEntries.ts';
 import type { Fault, FaultList } from './faults.ts';
 import type { Numbered } from './logCheck.ts';
 
@@ -25,10 +25,16 @@ export function createEntryMatch({
   /** The last event whose hash differs from the chain's: it may be the chain that was altered. */
   let suspect: { readonly fault: Fault; readonly ordinal: Ordinal; readonly hash: Buffer } | undefined;
   let furthest:
-    | { readonly apartMs: number; readonly entry: Expected; readonly occurredAtMs: number }
+    | { readonly apartMs: number; readonly entry: TakenEntry; readonly occurredAtMs: number }
     | undefined;
 
   return {
+    /** The event was found to be that of the entry. */
+    took(entry: TakenEntry, event: RecordedEvent): void {
+      suspect = undefined;
+      compareTimes(entry, event);
+    },
+
     /** Whether the hash shows the expected event; if so, also reports unhashed facts that disagree. */
     recognize(next: Expected, found: Numbered): boolean {
       const { event } = found;
@@ -66,12 +72,16 @@ export function createEntryMatch({
       },
   };
 
+  function compareTimes(entry: TakenEntry, { metadata }: RecordedEvent): void {
+    const occurredAtMs = occurredAtMsIn(metadata);
+    const apartMs = Math.abs(entry.recordedAtMs - occurredAtMs);
+    if (apartMs > (furthest?.apartMs ?? -1)) furthest = { apartMs, entry, occurredAtMs };
+  }
+
   /** Compares what both the log and the chain have but no hash covers. */
   function compareUnhashed(next: Expected, { event, ordinal }: Numbered): void {
-    const { recordedAt, position, metadata } = event;
-    const occurredAtMs = Date.parse(OCCURRED_AT.exec(metadata)?.[1] ?? '');
-    const apartMs = Math.abs(next.recordedAtMs - occurredAtMs);
-    if (apartMs > (furthest?.apartMs ?? -1)) furthest = { apartMs, entry: next, occurredAtMs };
+    const { recordedAt, position } = event;
+    compareTimes(next, event);
     if (next.ordinal > carriedUntil && recordedAt.getTime() !== next.recordedAtMs) {
       const chained = new Date(next.recordedAtMs).toISOString();
       const reason = `the log has it recorded at ${recordedAt.toISOString()}, the chain at ${chained}`;
@@ -86,7 +96,25 @@ export function createEntryMatch({
 }
 
 /** In the metadata as we write it; parsing all of it for each event would cost more than its hash. */
-const OCCURRED_AT = /"occurredAt":"([^"]+)"/;
+const OCCURRED_AT = '"occurredAt":"';
+const TO_THE_SECOND = 'yyyy-mm-ddThh:mm:ss'.length;
+const MILLISECONDS_AND_ZONE = /^\.\d{3}Z$/;
+
+/** The last second seen: neighbours in the log mostly share it. */
+let second = { text: '', ms: 0 };
+
+function occurredAtMsIn(metadata: string): number {
+  const from = metadata.indexOf(OCCURRED_AT) + OCCURRED_AT.length;
+  if (from < OCCURRED_AT.length) return Number.NaN;
+  const to = metadata.indexOf('"', from);
+  if (to < 0) return Number.NaN;
+  const text = metadata.slice(from, to);
+  const rest = text.slice(TO_THE_SECOND);
+  if (!MILLISECONDS_AND_ZONE.test(rest)) return Date.parse(text);
+  const upToSecond = text.slice(0, TO_THE_SECOND);
+  if (upToSecond !== second.text) second = { text: upToSecond, ms: Date.parse(`${upToSecond}Z`) };
+  return second.ms + Number(rest.slice(1, -1));
+}
 
 /** Whether it is the expected event despite an alteration: of its names only the id is compared. */
 export const isSameEvent = (next: Expected, event: RecordedEvent): boolean =>

@@ -1,9 +1,11 @@
 /**
  * The chain as a queue of what the log must hold next, read block by block; faults in a block are reported.
  */
-import type { Position } from '@coffer/event-store';
+import assert from 'node:assert/strict';
+import type { Position, RecordedEvent } from '@coffer/event-store';
 import type { Block, ChainEntry, ChainHead } from './blocks.ts';
 import { GENESIS, type Ordinal } from './chain.ts';
+import { type EntryColumns, entryIn, hashIn, isEntryOf, latestIn } from './entryColumns.ts';
 
 export interface Expected extends ChainEntry {
   readonly kind: 'entry';
@@ -27,7 +29,15 @@ export interface Unknown {
   readonly hashAfter: Buffer;
 }
 
+/** An entry that was the expected one to the last detail. */
+export type TakenEntry = Pick<Expected, 'ordinal' | 'id' | 'recordedAtMs'>;
+
 export interface ExpectedEntries {
+  /**
+   * Takes the next entry, if its event is this one, recorded at the time that the chain has. False says nothing: an entry at
+   * the seam of two blocks, or that is looked at already, is not compared here.
+   */
+  readonly takeSame: (event: RecordedEvent) => TakenEntry | undefined;
   /** The entry this many places ahead; undefined beyond the end of the chain. Loads blocks as needed. */
   readonly load: (place: number) => Promise<Expected | Unknown | undefined>;
   /** The next entry, if it is loaded. */
@@ -40,6 +50,8 @@ export interface ExpectedEntries {
 export function expectedEntries(
   blocks: AsyncIterable<Block>,
   onBrokenBlock: (firstOrdinal: Ordinal, reason: string) => void,
+  /** Up to here the log was carried from another store, and only the chain has its recorded times. */
+  carriedUntil: Ordinal,
   /** Where the blocks continue from; undefined for all of them. */
   after?: Pick<ChainHead, 'ordinal' | 'hash' | 'recordedUntilMs'>,
 ): ExpectedEntries {
@@ -47,13 +59,15 @@ export function expectedEntries(
   let queue: (Expected | Unknown)[] = [];
   /** Taken off the front but still in the array: shifting a long array for each event would be slow. */
   let taken = 0;
+  /** Behind the queue: the block whose entries are made one by one, as they are asked for. */
+  let open: OpenBlock | undefined;
   let hash = after?.hash ?? GENESIS;
   let ordinal: Ordinal = after?.ordinal ?? 0;
   let recordedUntilMs = after?.recordedUntilMs ?? Number.MIN_SAFE_INTEGER;
 
-  const next = () => queue[taken];
   const load = async (place: number) => {
     while (queue.length - taken <= place) {
+      if (makeNext()) continue;
       const { done, value: block } = await source.next();
       if (done) return undefined;
       append(block);
@@ -62,8 +76,23 @@ export function expectedEntries(
   };
 
   return {
-    next,
+    next() {
+      if (queue.length === taken) makeNext();
+      return queue[taken];
+    },
     load,
+    takeSame(event) {
+      if (!open || queue.length > taken) return undefined;
+      const { columns, firstOrdinal, index } = open;
+      // The first has two possible hashes before it, the last also a position.
+      if (!columns || index === 0 || index + 1 >= open.count) return undefined;
+      const ordinal = firstOrdinal + index;
+      if (!isEntryOf(columns, index, event, ordinal)) return undefined;
+      const recordedAtMs = event.recordedAt.getTime();
+      if (ordinal > carriedUntil && columns.recordedMs[index] !== recordedAtMs) return undefined;
+      open.index += 1;
+      return { ordinal, id: event.id, recordedAtMs: columns.recordedMs[index] ?? recordedAtMs };
+    },
     remove(place) {
       if (place === 0) taken += 1;
       else queue.splice(taken + place, 1);
@@ -78,11 +107,27 @@ export function expectedEntries(
     },
   };
 
+  /** False if there is no open block. */
+  function makeNext(): boolean {
+    if (!open) return false;
+    const { block, columns, firstOrdinal, index, count } = open;
+    const previous = previousOf(open);
+    const entry = columns ? entryIn(columns, index) : block.entries[index];
+    assert(entry, 'a block has as many entries as it counts');
+    const position = index === count - 1 ? block.lastPosition : undefined;
+    queue.push({ kind: 'entry', ordinal: firstOrdinal + index, previous, position, ...entry });
+    open.index += 1;
+    if (open.index === count) open = undefined;
+    return true;
+  }
+
   function append(block: Block): void {
     queue = queue.slice(taken);
     taken = 0;
+    const { columns } = block;
+    const count = columns?.count ?? block.entries.length;
     // If the row contradicts itself, the ordinal that follows on is the likelier one.
-    const byLast = block.lastOrdinal - block.entries.length + 1;
+    const byLast = block.lastOrdinal - count + 1;
     const firstOrdinal = byLast === ordinal + 1 ? byLast : block.firstOrdinal;
     if (block.contradiction) onBrokenBlock(firstOrdinal, block.contradiction);
 
@@ -102,22 +147,34 @@ export function expectedEntries(
       onBrokenBlock(firstOrdinal, 'it does not begin with the hash that the block before it ends with');
     }
 
-    const latestMs = block.entries.reduce(
-      (latest, { recordedAtMs }) => Math.max(latest, recordedAtMs),
-      recordedUntilMs,
-    );
+    const latestMs = columns
+      ? latestIn(columns, recordedUntilMs)
+      : block.entries.reduce((latest, { recordedAtMs }) => Math.max(latest, recordedAtMs), recordedUntilMs);
     if (!block.contradiction && block.recordedUntilMs !== latestMs) {
       onBrokenBlock(firstOrdinal, 'its latest time is not that of its events and of those before');
     }
     recordedUntilMs = Math.max(latestMs, block.recordedUntilMs);
 
-    block.entries.forEach((entry, index) => {
-      const before = block.entries[index - 1]?.hash;
-      const previous = before ? [before] : [block.hashBefore, hash];
-      const position = index === block.entries.length - 1 ? block.lastPosition : undefined;
-      queue.push({ kind: 'entry', ordinal: firstOrdinal + index, previous, position, ...entry });
-    });
-    ordinal = firstOrdinal + block.entries.length - 1;
+    const before = [block.hashBefore, hash];
+    open = count > 0 ? { block, columns, firstOrdinal, before, count, index: 0 } : undefined;
+    ordinal = firstOrdinal + count - 1;
     hash = block.hashAfter;
   }
+}
+
+interface OpenBlock {
+  readonly block: Block;
+  readonly columns: EntryColumns | undefined;
+  readonly firstOrdinal: Ordinal;
+  /** The hash before its first entry, as it has it and as the block before has it. */
+  readonly before: readonly Buffer[];
+  readonly count: number;
+  /** The next entry. */
+  index: number;
+}
+
+function previousOf({ block, columns, before, index }: OpenBlock): readonly Buffer[] {
+  if (index === 0) return before;
+  const hash = columns ? hashIn(columns, index - 1) : block.entries[index - 1]?.hash;
+  return hash ? [hash] : before;
 }

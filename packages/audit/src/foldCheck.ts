@@ -127,7 +127,7 @@ export function createFoldCheck({
   };
 
   /** The next event of a stream that is folded as the log is read. */
-  const takeNext = (one: Folded, { event, ordinal }: Numbered): void => {
+  const takeNext = (one: Folded, event: RecordedEvent, ordinal: Ordinal): void => {
     const unreadable = metadataProblem(event);
     const problem = one.folding.take(event);
     const told = unreadable ?? problem;
@@ -144,7 +144,7 @@ export function createFoldCheck({
     forget(one);
   };
 
-  const read = ({ event, ordinal }: Numbered): void => {
+  const read = (event: RecordedEvent, ordinal: Ordinal): void => {
     const by = rulesOf(event.stream);
     const problem = by ? by.read(event) : UNKNOWN_STREAM;
     if (problem) faults.add(ofEvent(problem.kind, event, ordinal, problem.reason));
@@ -164,14 +164,13 @@ export function createFoldCheck({
       await finishAll(late.flatMap((first) => start(first) ?? []));
     },
     take(event, ordinal) {
-      const numbered = { event, ordinal };
       const { stream, revision } = event;
       const isFirst = revision === 0 && !foldedBefore.has(stream);
-      const one = folded.get(stream) ?? (isFirst ? start(numbered) : undefined);
-      if (one?.nextRevision === revision) return void takeNext(one, numbered);
-      if (!one) return void read(numbered);
+      const one = folded.get(stream) ?? (isFirst ? start({ event, ordinal }) : undefined);
+      if (one?.nextRevision === revision) return void takeNext(one, event, ordinal);
+      if (!one) return void read(event, ordinal);
       // The stream's order is not that of the log: it is folded in its own.
-      return finishAll([one]).then(() => read(numbered));
+      return finishAll([one]).then(() => read(event, ordinal));
     },
     async end() {
       // A stream may go on behind the stretch, and in a log out of order also before its first event.

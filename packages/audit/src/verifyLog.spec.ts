@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import type { Block } from './blocks.ts';
 import { createFaultList, type Fault, MAX_LISTED_FAULTS } from './faults.ts';
 import {
+  asStored,
   at,
   brief,
   chained,
@@ -28,12 +29,20 @@ import { type VerificationReport, verifyLog } from './verifyLog.ts';
 
 const { signal } = new AbortController();
 
-const verified = (
+/** The report, the same whether the blocks come from memory or from the database. */
+async function verified(
   events: readonly RecordedEvent[],
   blocks: readonly Block[],
   isWanted: (stream: string) => boolean = () => true,
-): Promise<VerificationReport> =>
-  reportOf(verifyLog({ store: storeOf(events), chain: chainOf(blocks), rules, isWanted, signal }));
+): Promise<VerificationReport> {
+  const [report, ofStored] = await Promise.all(
+    [blocks, blocks.map(asStored)].map((ones) =>
+      reportOf(verifyLog({ store: storeOf(events), chain: chainOf(ones), rules, isWanted, signal })),
+    ),
+  );
+  expect(ofStored).to.deep.equal(report);
+  return report ?? expect.fail('There are two reports.');
+}
 
 describe('the verification of the log', () => {
   const events = logOf([1, 2, 1, 3, 2, 1, 1, 2, 3, 1]);
@@ -66,7 +75,7 @@ describe('the verification of the log', () => {
     ];
     for (const [what, change] of alterations) {
       it(`an event whose ${what} was altered, the last as well`, async () => {
-        for (const ordinal of [1, 4, 10]) {
+        for (const ordinal of [1, 4, 5, 10]) {
           const report = await verified(changed(events, ordinal, change), blocks);
           expect(ofChain(report), `ordinal ${ordinal}`).to.deep.equal([`altered ${ordinal}`]);
           const original = events[ordinal - 1];
@@ -265,6 +274,14 @@ describe('the verification of the log', () => {
         (block) => ({
           ...block,
           entries: block.entries.map((entry, index) => (index === 1 ? { ...entry, stream: 's' } : entry)),
+        }),
+      ],
+      [
+        'the revision of an event',
+        5,
+        (block) => ({
+          ...block,
+          entries: block.entries.map((entry, index) => (index === 1 ? { ...entry, revision: 7 } : entry)),
         }),
       ],
     ];

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import type { Block, ChainHead } from './blocks.ts';
 import { headAfter } from './blocks.ts';
 import {
+  asStored,
   brief,
   chained,
   chainOf,
@@ -19,7 +20,7 @@ const { signal } = new AbortController();
 
 /** All stretches, each of this many blocks. */
 async function stretches(events: ReturnType<typeof logOf>, blocks: readonly Block[], blocksEach: number) {
-  const [store, chain] = [storeOf(events), chainOf(blocks)];
+  const [store, chain] = [storeOf(events), chainOf(blocks.map(asStored))];
   const end = await chain.head();
   const found: string[] = [];
   let after: ChainHead | undefined;

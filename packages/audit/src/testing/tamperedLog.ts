@@ -127,6 +127,19 @@ export function chainOf(blocks: readonly Block[], carriedUntil = 0): KeptChain {
   };
 }
 
+/** As a block comes from the database. */
+export const asStored = (block: Block): Block => ({
+  ...block,
+  columns: {
+    count: block.entries.length,
+    ids: block.entries.map(({ id }) => id.replaceAll('-', '')).join(''),
+    hashes: Buffer.concat(block.entries.map(({ hash }) => hash)),
+    streams: block.entries.map(({ stream }) => stream),
+    revisions: block.entries.map(({ revision }) => revision),
+    recordedMs: block.entries.map(({ recordedAtMs }) => recordedAtMs),
+  },
+});
+
 /** Blocks of this many events. */
 export function chained(events: readonly RecordedEvent[], blockEvents = 3): readonly Block[] {
   const blocks: Block[] = [];
