@@ -2,19 +2,9 @@
 import assert from 'node:assert/strict';
 import type { LogPlace, Position, RecordedEvent } from '@coffer/event-store';
 import { entryHash, GENESIS, type Ordinal } from './chain.ts';
-import type { EntryColumns } from './entryColumns.ts';
+import type { ChainEntry, EntryColumns } from './entryColumns.ts';
 
 export const MAX_BLOCK_EVENTS = 1_000;
-
-/** What the chain keeps for one event. */
-export interface ChainEntry {
-  readonly id: string;
-  readonly stream: string;
-  readonly revision: number;
-  /** When the store recorded it, in milliseconds since 1970. */
-  readonly recordedAtMs: number;
-  readonly hash: Buffer;
-}
 
 /** The end of the chain. */
 export interface ChainHead {

@@ -1,9 +1,9 @@
 /** `records.chain_blocks`: written only by the chain's consumer, a page at a time. */
 import type { Queryable } from '@coffer/database';
 import type { Position } from '@coffer/event-store';
-import { type Block, type ChainEntry, type ChainHead, MAX_BLOCK_EVENTS } from './blocks.ts';
+import { type Block, type ChainHead, MAX_BLOCK_EVENTS } from './blocks.ts';
 import { HASH_BYTES, idBytes, idText, type Ordinal } from './chain.ts';
-import { type EntryColumns, entryIn, hashIn, latestIn } from './entryColumns.ts';
+import { type ChainEntry, type EntryColumns, entryIn, hashIn, latestIn } from './entryColumns.ts';
 
 const HEAD_NAMES = 'last_ordinal, hash_after, last_position, event_ids, recorded_until_ms';
 

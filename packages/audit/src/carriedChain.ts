@@ -8,7 +8,7 @@
 import { forgetPlace, putPlace } from '@coffer/consumers';
 import type { Queryable } from '@coffer/database';
 import type { Position, StreamEvent } from '@coffer/event-store';
-import { blockOf, type ChainEntry, type ChainHead, headAfter, MAX_BLOCK_EVENTS } from './blocks.ts';
+import { blockOf, type ChainHead, headAfter, MAX_BLOCK_EVENTS } from './blocks.ts';
 import {
   createCarriedBlocks,
   insertCarriedBlock,
@@ -18,6 +18,7 @@ import {
 } from './blocksTable.ts';
 import { entryHash, GENESIS } from './chain.ts';
 import { CHAIN_CONSUMER } from './chainProjection.ts';
+import type { ChainEntry } from './entryColumns.ts';
 import { reject } from './errors.ts';
 
 export interface CarriedChain {

@@ -2,7 +2,7 @@
  * Compares the log with its chain, in lock-step. Each event is hashed onto the hash that the chain STORES for
  * the previous one, so that one fault does not make every later event look faulty.
  */
-import type { EventStore } from '@coffer/event-store';
+import type { EventStore, RecordedEvent } from '@coffer/event-store';
 import type { Block, ChainHead } from './blocks.ts';
 import { entryHash, type Ordinal } from './chain.ts';
 import { ofChain, ofEntry } from './chainFaults.ts';
@@ -52,8 +52,7 @@ export function createChainCheck({
   let waitingBytes = 0;
   let unchained = 0;
   const match = createEntryMatch({ carriedUntil, faults });
-  /** The chain computed from the log, over ordinals that no block holds. */
-  let overGap: { readonly ordinal: Ordinal; readonly hash: Buffer } | undefined;
+  const overGap = createGapCheck(faults);
 
   return {
     take(event, ordinal) {
@@ -87,7 +86,7 @@ export function createChainCheck({
       if (!found && !next) return;
       if (!found) missing(next);
       else if (!next) beyondTheChain(found);
-      else if (next.kind === 'unknown') passUnknown(next, found);
+      else if (next.kind === 'unknown') take(0, overGap.pass(next, found.event) ? 0 : -1);
       else if (match.recognize(next, found)) take(0, 0);
       else if (isSameEvent(next, found.event)) {
         match.tellAltered(next, found);
@@ -163,24 +162,29 @@ export function createChainCheck({
       take(0, -1);
     }
   }
+}
 
-  /** Nothing is stored for these events, but the chain over all of them must lead to the next block. */
-  function passUnknown(gap: Unknown, { event }: Numbered): void {
-    overGap ??= { ordinal: gap.firstOrdinal, hash: gap.hashBefore };
-    const { ordinal } = overGap;
-    const hash = entryHash(overGap.hash, ordinal, event);
-    if (ordinal < gap.lastOrdinal) {
-      overGap = { ordinal: ordinal + 1, hash };
-      take(0, -1);
-      return;
-    }
-    if (!hash.equals(gap.hashAfter)) {
-      const range = `from ${gap.firstOrdinal} to ${gap.lastOrdinal}`;
-      faults.add(ofChain(ordinal, `the events ${range} do not lead to where the next block begins`));
-    }
-    overGap = undefined;
-    take(0, 0);
-  }
+/** Follows the chain, computed from the log, over ordinals that no block holds. */
+function createGapCheck(faults: FaultList) {
+  let reached: { readonly ordinal: Ordinal; readonly hash: Buffer } | undefined;
+  return {
+    /** Nothing is stored for these events, but the chain over all of them must lead to the next block. True: this was the last. */
+    pass(gap: Unknown, event: RecordedEvent): boolean {
+      reached ??= { ordinal: gap.firstOrdinal, hash: gap.hashBefore };
+      const { ordinal } = reached;
+      const hash = entryHash(reached.hash, ordinal, event);
+      if (ordinal < gap.lastOrdinal) {
+        reached = { ordinal: ordinal + 1, hash };
+        return false;
+      }
+      if (!hash.equals(gap.hashAfter)) {
+        const range = `from ${gap.firstOrdinal} to ${gap.lastOrdinal}`;
+        faults.add(ofChain(ordinal, `the events ${range} do not lead to where the next block begins`));
+      }
+      reached = undefined;
+      return true;
+    },
+  };
 }
 
 const AHEAD = 'it stands before events that were chained before it';

@@ -4,9 +4,9 @@
  */
 import type { Queryable } from '@coffer/database';
 import type { StreamEvent } from '@coffer/event-store';
-import type { ChainEntry } from './blocks.ts';
 import { type BlockHashes, readBlocksOver, readHashesOver } from './blocksTable.ts';
 import { entryHash, HASH_BYTES, isEntryHash, type Ordinal } from './chain.ts';
+import type { ChainEntry } from './entryColumns.ts';
 
 interface ChainedEntry extends ChainEntry {
   readonly ordinal: Ordinal;

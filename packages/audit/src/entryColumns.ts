@@ -1,7 +1,16 @@
-/** The entries of a block as it is stored: a list for each of their fields. Nearly all are compared without being made. */
+/** The entries of a block, and as it is stored: a list for each of their fields. Nearly all are compared without being made. */
 import type { RecordedEvent } from '@coffer/event-store';
-import type { ChainEntry } from './blocks.ts';
 import { HASH_BYTES, idIn, isEntryHash, isIdIn, type Ordinal } from './chain.ts';
+
+/** What the chain keeps for one event. */
+export interface ChainEntry {
+  readonly id: string;
+  readonly stream: string;
+  readonly revision: number;
+  /** When the store recorded it, in milliseconds since 1970. */
+  readonly recordedAtMs: number;
+  readonly hash: Buffer;
+}
 
 export interface EntryColumns {
   readonly count: number;

@@ -3,9 +3,9 @@
  */
 import assert from 'node:assert/strict';
 import type { Position, RecordedEvent } from '@coffer/event-store';
-import type { Block, ChainEntry, ChainHead } from './blocks.ts';
+import type { Block, ChainHead } from './blocks.ts';
 import { GENESIS, type Ordinal } from './chain.ts';
-import { type EntryColumns, entryIn, hashIn, isEntryOf, latestIn } from './entryColumns.ts';
+import { type ChainEntry, type EntryColumns, entryIn, hashIn, isEntryOf, latestIn } from './entryColumns.ts';
 
 export interface Expected extends ChainEntry {
   readonly kind: 'entry';
