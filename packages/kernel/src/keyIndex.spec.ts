@@ -50,10 +50,11 @@ describe('an index of keys', () => {
             expect(index.find(keyWordsOf(text))).to.equal(place);
             expect([index.get(place, 0), index.get(place, 1)]).to.deep.equal([0, place]);
           }
-          const half = KeyIndex.decode(index.encode(texts.length >> 1));
+          const half = KeyIndex.decode(index.encode(texts.length >> 1), 2);
           expect(half.size).to.equal(texts.length >> 1);
           for (const [place, text] of texts.entries()) {
             expect(half.find(keyWordsOf(text))).to.equal(place < half.size ? place : -1);
+            if (place < half.size) expect(half.get(place, 1)).to.equal(place);
           }
         },
       ),

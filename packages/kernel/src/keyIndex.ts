@@ -96,12 +96,15 @@ export class KeyIndex {
     this.#mask = maskOf(this.#buckets);
   }
 
-  /** From what `encode` gave. */
-  static decode(encoded: Uint8Array): KeyIndex {
-    const keys = new Uint32Array(encoded.length / BYTES_OF_WORD);
-    new Uint8Array(keys.buffer).set(encoded);
-    const index = new KeyIndex(0, keys.length / WORDS);
-    for (let at = 0; at < keys.length; at += WORDS) index.add(keys, at);
+  /** From what `encode` gave, with as many words for each key, and room for one more. */
+  static decode(encoded: Uint32Array, words: number): KeyIndex {
+    const encodedWords = WORDS + words;
+    const index = new KeyIndex(words, encoded.length / encodedWords + 1);
+    for (let at = 0, place = 0; at < encoded.length; at += encodedWords, place++) {
+      index.add(encoded, at);
+      const given = encoded.subarray(at + WORDS, at + encodedWords);
+      index.blockOf(place).set(given, index.rowAt(place) + KEY_AND_NEXT);
+    }
     return index;
   }
 
@@ -157,6 +160,24 @@ export class KeyIndex {
     this.blockOf(place)[this.rowAt(place) + KEY_AND_NEXT + word] = value;
   }
 
+  /** A number below 2^64 in two words. */
+  getFigure(place: number, word: number): bigint {
+    const block = this.blockOf(place);
+    const at = this.rowAt(place) + KEY_AND_NEXT + word;
+    figureWords[0] = block[at] ?? 0;
+    figureWords[1] = block[at + 1] ?? 0;
+    return figure[0] ?? 0n;
+  }
+
+  /** Of a larger number the lowest 64 bits are kept. */
+  setFigure(place: number, word: number, value: bigint): void {
+    figure[0] = value;
+    const block = this.blockOf(place);
+    const at = this.rowAt(place) + KEY_AND_NEXT + word;
+    block[at] = figureWords[0] ?? 0;
+    block[at + 1] = figureWords[1] ?? 0;
+  }
+
   /** What holds a row, until the next key is added: its key from `rowAt` on, its words from `KEY_AND_NEXT` behind. */
   blockOf(place: number): Uint32Array {
     return this.#blocks[place >> BLOCK_SHIFT] ?? NO_BLOCK;
@@ -166,11 +187,16 @@ export class KeyIndex {
     return (place & (BLOCK_ROWS - 1)) * this.#rowWords;
   }
 
-  /** The bytes of the first so many keys. */
-  encode(size = this.#size): Uint8Array {
-    const keys = new Uint32Array(size * WORDS);
-    for (let place = 0; place < size; place++) this.copyKey(place, keys, place * WORDS);
-    return new Uint8Array(keys.buffer);
+  /** The first so many keys, each with its words. */
+  encode(size = this.#size): Uint32Array {
+    const words = this.#rowWords - KEY_AND_NEXT;
+    const encoded = new Uint32Array(size * (WORDS + words));
+    for (let place = 0, to = 0; place < size; place++, to += WORDS + words) {
+      this.copyKey(place, encoded, to);
+      const at = this.rowAt(place) + KEY_AND_NEXT;
+      encoded.set(this.blockOf(place).subarray(at, at + words), to + WORDS);
+    }
+    return encoded;
   }
 
   /** Into the four words from there on. */
@@ -249,7 +275,10 @@ export class KeyIndex {
   }
 }
 
-const BYTES_OF_WORD = 4;
+/** One figure, as a number of 64 bits and as two words. */
+const figure = new BigUint64Array(1);
+const figureWords = new Uint32Array(figure.buffer);
+
 /** Of the array itself, without its rows; measured. */
 const BYTES_OF_BLOCK = 450;
 const NO_BLOCK = new Uint32Array();
@@ -257,7 +286,7 @@ const NO_BLOCK = new Uint32Array();
 const maskOf = (buckets: number): number => 2 ** (32 - Math.clz32(buckets - 1)) - 1;
 
 /** By an eighth: room that is not used costs memory in every column, and copying is cheap. */
-export const grownCapacity = (size: number): number => size + Math.max(LEAST_ROWS, size >> 3);
+const grownCapacity = (size: number): number => size + Math.max(LEAST_ROWS, size >> 3);
 
 /** The mixing step of MurmurHash3, over the four words from there on. */
 function hashOf(words: Uint32Array, from: number): number {

@@ -312,7 +312,7 @@ const BYTES_OF_FACTS = 1_000;
 
 export const pool: StreamType<PoolCommand, PoolEvent, Pool, PoolAnswer> = {
   category: CATEGORY,
-  version: 1,
+  version: 2,
   codec: poolEvents,
   initialState,
   decide,
