@@ -19,7 +19,7 @@ import type { EventStore } from './port.ts';
 import { decideRound, type Round } from './round.ts';
 import type { SnapshotStore } from './snapshots.ts';
 import type { StreamReturn } from './stateStats.ts';
-import { stateOf } from './streamState.ts';
+import { type StreamState, stateOf } from './streamState.ts';
 import { createStreamStates } from './streamStates.ts';
 import { type AnyStreamType, advance, isInHand, type Lane, putBack, takeWorks, type Work } from './works.ts';
 
@@ -65,6 +65,10 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
       return results as readonly Settled<never>[];
     },
     async load(type, stream, context) {
+      // With no command under way, the state at hand need not take its turn.
+      const known = lanes.has(stream) || pending >= maxPending ? undefined : states.remembered(stream);
+      // The stream's name says that it is of this type.
+      if (known && (await isConfirmed(known))) return known.state as never;
       const [settled] = await enqueue(untyped(type), stream, {
         decides: [(state) => ({ events: [], answer: state })],
         context: undefined,
@@ -76,6 +80,15 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
     saveStates: states.save,
     stats: () => ({ pending, ...states.stats() }),
   };
+
+  async function isConfirmed(known: StreamState): Promise<boolean> {
+    pending += 1;
+    try {
+      return await states.isCurrent(known);
+    } finally {
+      pending -= 1;
+    }
+  }
 
   function enqueue(
     type: AnyStreamType,
