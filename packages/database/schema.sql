@@ -419,8 +419,7 @@ table read_v1.postings
   column occurred_at timestamp with time zone not null
   constraint postings_check CHECK (((previous_balance + amount) = current_balance))
   constraint postings_pkey PRIMARY KEY (log_ordinal, number)
-  CREATE INDEX postings_of_book ON read_v1.postings USING btree (app_id, environment, currency_id, account, log_ordinal)
-  CREATE INDEX postings_of_stream ON read_v1.postings USING btree (stream, revision)
+  CREATE INDEX postings_of_app ON read_v1.postings USING btree (app_id, environment, log_ordinal)
   CREATE UNIQUE INDEX postings_pkey ON read_v1.postings USING btree (log_ordinal, number)
 
 table read_v1.referees

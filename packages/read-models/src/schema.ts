@@ -8,7 +8,7 @@ import { consumersTableSql } from '@coffer/consumers';
 import { type Client, type Migrations, type Pool, type Queryable, withTransaction } from '@coffer/database';
 
 /** Raised with every change of the tables below; this release reads no other shape. */
-export const READ_SHAPE = 6;
+export const READ_SHAPE = 7;
 
 /** The pointer's table. */
 export const readModelMigrations: Migrations = {
@@ -237,9 +237,7 @@ create table if not exists ${schema}.postings (
   primary key (log_ordinal, number),
   check (previous_balance + amount = current_balance)
 );
-create index if not exists postings_of_book
-  on ${schema}.postings (app_id, environment, currency_id, account, log_ordinal);
-create index if not exists postings_of_stream on ${schema}.postings (stream, revision);
+create index if not exists postings_of_app on ${schema}.postings (app_id, environment, log_ordinal);
 
 create table if not exists ${schema}.trial_balances (
   book text collate "C" primary key,
