@@ -17,9 +17,9 @@ import {
 import { type AccountKey, fold } from '@coffer/kernel';
 import { createAccountCredits } from './accountCredits.ts';
 import type { HoldOrder } from './domain/account.events.ts';
-import type { OpenHold } from './domain/account.state.ts';
 import { account, accountStreamOf } from './domain/account.ts';
 import { adjustmentEntryId, type EntryId, type HoldId } from './domain/accountIds.ts';
+import { holdUnder, type OpenHold } from './domain/holds.ts';
 import type { accountsErrors } from './errors.ts';
 
 /** Base units. */
@@ -118,13 +118,11 @@ export function createAccounts(dependencies: {
     /** From a confirmed current state. */
     async findHold(key: AccountKey, holdId: HoldId, context: Deadline): Promise<HoldStanding> {
       const stream = accountStreamOf(key);
-      const { openHolds, closedHolds } = await handler.load(account, stream, context);
-      const hold = openHolds.get(holdId);
-      if (hold) {
-        return { standing: 'open', hold, cause: await readEvent(store, stream, hold.heldAtRevision) };
-      }
-      const payout = closedHolds.get(holdId);
-      return payout === undefined ? { standing: 'none' } : { standing: 'closed', payout };
+      const { holds } = await handler.load(account, stream, context);
+      const hold = holdUnder(holds, holdId);
+      if (!hold) return { standing: 'none' };
+      if (hold.payout !== undefined) return { standing: 'closed', payout: hold.payout };
+      return { standing: 'open', hold, cause: await readEvent(store, stream, hold.heldAtRevision) };
     },
 
     /** Adds to the available funds, once per `ref`. Throws `accounts/idempotency_conflict`. */

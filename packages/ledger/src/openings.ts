@@ -4,7 +4,7 @@
  * crash write the same bytes. Source: contract, Ledger; ADR 0006.
  */
 import assert from 'node:assert/strict';
-import { type Accounts, holdOpenedBy, sessionHoldId } from '@coffer/accounts';
+import { type Accounts, holdOpenedBy, type OpenedHold, sessionHoldId } from '@coffer/accounts';
 import {
   afterFirstAppend,
   type CommandHandler,
@@ -16,7 +16,6 @@ import {
   type StreamEvent,
 } from '@coffer/event-store';
 import {
-  type AccountKey,
   type AppPlace,
   type Clock,
   type FailPoint,
@@ -97,7 +96,7 @@ export function createOpenings({
       case 'closed':
         return requireReplay(await openedBefore(place, sessionId, request, context));
       case 'alreadyHeld': {
-        const field = openDifference(termsOf(account, hold.hold), request);
+        const field = openDifference(termsOf(heldForSession(hold.cause)), request);
         if (field) throw conflictOf(transactionUuid, field);
       }
     }
@@ -118,10 +117,9 @@ export function createOpenings({
     cause: StreamEvent,
     deadlineMs: number,
   ): Promise<Outcome<OpenedAnswer> | undefined> {
-    const hold = holdOpenedBy(cause, 'session');
-    assert(hold, `${cause.type} of ${cause.stream} holds nothing for a play session`);
+    const hold = heldForSession(cause);
     const { account } = hold;
-    const terms = termsOf(account, hold);
+    const terms = termsOf(hold);
     const stream = playSessionStream(account.environment, account.appId, terms.sessionId);
     const command = { type: 'OpenSession', ...terms } as const;
     const outcome = await handler.execute(playSession, stream, command, causedBy(cause, stream, deadlineMs));
@@ -168,11 +166,14 @@ const heldRequest = z.object({
   transactionUuid: z.string().optional(),
 });
 
-function termsOf(
-  { userId, currencyId }: AccountKey,
-  hold: { readonly amount: bigint; readonly request: Readonly<Record<string, string>> },
-): SessionTerms {
-  return { ...heldRequest.parse(hold.request), userId, currencyId, lockAmount: hold.amount };
+function heldForSession(cause: StreamEvent): OpenedHold {
+  const hold = holdOpenedBy(cause, 'session');
+  assert(hold, `${cause.type} of ${cause.stream} holds nothing for a play session`);
+  return hold;
+}
+
+function termsOf({ account: { userId, currencyId }, amount, request }: OpenedHold): SessionTerms {
+  return { ...heldRequest.parse(request), userId, currencyId, lockAmount: amount };
 }
 
 function conflictOf(transactionUuid: string | undefined, field: string): Rejection {

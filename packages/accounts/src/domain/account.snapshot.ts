@@ -1,10 +1,11 @@
-/** An account as plain JSON and back. Disposable: another version of the stream type ignores it. */
+/** An account for a snapshot and back. Disposable: another version of the stream type ignores it. */
 import { type EncodedState, figure } from '@coffer/kernel';
 import { Map as PersistentMap } from 'immutable';
 import { z } from 'zod';
 import { entryReason } from './account.events.ts';
 import type { Account } from './account.state.ts';
-import { entryId, holdId, holdPurpose } from './accountIds.ts';
+import { entryId } from './accountIds.ts';
+import { decodeHolds, encodeHolds } from './holds.ts';
 
 const stored = z.object({
   revision: z.int(),
@@ -24,40 +25,29 @@ const stored = z.object({
       revision: z.int(),
     }),
   ),
-  openHolds: z.array(
-    z.object({
-      holdId,
-      amount: figure,
-      purpose: holdPurpose,
-      request: z.record(z.string(), z.string()),
-      heldAtRevision: z.int(),
-    }),
-  ),
-  closedHolds: z.array(z.object({ holdId, payout: figure })),
+  holds: z.object({
+    count: z.int(),
+    changes: z.int(),
+    large: z.array(z.object({ place: z.int(), payout: figure })),
+  }),
 });
 
 export function encodeAccount(account: Account): EncodedState {
-  const facts = z.encode(stored, {
-    revision: account.revision,
-    available: account.available,
-    held: account.held,
-    deposited: account.deposited,
-    withdrawn: account.withdrawn,
-    entries: Array.from(account.entries, ([id, entry]) => ({ entryId: id, ...entry })),
-    openHolds: Array.from(account.openHolds, ([id, hold]) => ({ holdId: id, ...hold })),
-    closedHolds: Array.from(account.closedHolds, ([id, payout]) => ({ holdId: id, payout })),
-  });
-  return { facts };
+  const { bytes, ...holds } = encodeHolds(account.holds);
+  const entries = Array.from(account.entries, ([id, entry]) => ({ entryId: id, ...entry }));
+  return {
+    facts: z.encode(stored, { ...account, entries, holds: { ...holds, large: [...holds.large] } }),
+    bytes,
+  };
 }
 
-export function decodeAccount({ facts }: EncodedState): Account {
-  const { entries, openHolds, closedHolds, ...figures } = stored.parse(facts);
+export function decodeAccount({ facts, bytes = new Uint8Array() }: EncodedState): Account {
+  const { entries, holds, ...figures } = stored.parse(facts);
   return {
     ...figures,
     entries: PersistentMap(
       entries.map(({ entryId: id, note, ...entry }) => [id, { ...entry, note }] as const),
     ),
-    openHolds: PersistentMap(openHolds.map(({ holdId: id, ...hold }) => [id, hold] as const)),
-    closedHolds: PersistentMap(closedHolds.map(({ holdId: id, payout }) => [id, payout] as const)),
+    holds: decodeHolds({ ...holds, bytes }),
   };
 }

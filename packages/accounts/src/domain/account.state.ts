@@ -1,11 +1,8 @@
 /** The state of a player's account: its funds, its holds and the entries that it has seen. */
 import { Map as PersistentMap } from 'immutable';
-import type { EntryReason, HoldOrder } from './account.events.ts';
-import type { EntryId, HoldId } from './accountIds.ts';
-
-export interface OpenHold extends Omit<HoldOrder, 'holdId'> {
-  readonly heldAtRevision: number;
-}
+import type { EntryReason } from './account.events.ts';
+import type { EntryId } from './accountIds.ts';
+import { type Holds, noHolds } from './holds.ts';
 
 export interface Entry {
   readonly operation: 'credit' | 'debit';
@@ -17,7 +14,7 @@ export interface Entry {
   readonly revision: number;
 }
 
-/** The maps are persistent: waiting commands are decided on tentative states that may be dropped. */
+/** The map is persistent, and so are the holds: waiting commands are decided on tentative states that may be dropped. */
 export interface Account {
   /** The revision of the last event folded; -1 before the first. */
   readonly revision: number;
@@ -27,9 +24,7 @@ export interface Account {
   readonly deposited: bigint;
   readonly withdrawn: bigint;
   readonly entries: PersistentMap<EntryId, Entry>;
-  readonly openHolds: PersistentMap<HoldId, OpenHold>;
-  /** Payouts of closed holds. */
-  readonly closedHolds: PersistentMap<HoldId, bigint>;
+  readonly holds: Holds;
 }
 
 export const initialState: Account = {
@@ -39,6 +34,5 @@ export const initialState: Account = {
   deposited: 0n,
   withdrawn: 0n,
   entries: PersistentMap(),
-  openHolds: PersistentMap(),
-  closedHolds: PersistentMap(),
+  holds: noHolds,
 };

@@ -13,8 +13,9 @@ import {
 import { reject } from '../errors.ts';
 import { type AccountEvent, accountEvents, type EntryReason, type HoldOrder } from './account.events.ts';
 import { decodeAccount, encodeAccount } from './account.snapshot.ts';
-import { type Account, type Entry, initialState, type OpenHold } from './account.state.ts';
+import { type Account, type Entry, initialState } from './account.state.ts';
 import { callerKeyOf, type EntryId, type HoldId, purposeOf } from './accountIds.ts';
+import { bytesOfHolds, holdUnder, type OpenHold, withClosed, withHold } from './holds.ts';
 
 // Stream
 
@@ -134,10 +135,13 @@ function holdFunds(account: Account, command: CommandOf<'HoldFunds'>): AccountDe
   // A session may be opened with nothing to play for: the open is based on its hold.
   assert(amount > 0n || (amount === 0n && purpose === 'session'), 'a hold keeps something apart');
 
-  const hold = account.openHolds.get(holdId);
-  // Not a replay: another node may have closed the hold, so the answer needs confirming.
-  if (hold) return { events: [], answer: { outcome: 'alreadyHeld', hold } };
-  if (account.closedHolds.has(holdId)) return { events: [], answer: { outcome: 'closed' } };
+  const known = holdUnder(account.holds, holdId);
+  if (known?.payout !== undefined) return { events: [], answer: { outcome: 'closed' } };
+  if (known) {
+    const hold = { amount: known.amount, heldAtRevision: known.heldAtRevision };
+    // Not a replay: another node may have closed the hold, so the answer needs confirming.
+    return { events: [], answer: { outcome: 'alreadyHeld', hold } };
+  }
   if (amount > account.available) {
     return { events: [], answer: { outcome: 'insufficient', available: account.available } };
   }
@@ -152,13 +156,12 @@ function closeHold(account: Account, { holdId, payout }: CommandOf<'CloseHold'>)
   assert(payout >= 0n, 'a payout is not negative');
 
   const answer: CloseAnswer = { outcome: 'holdClosed', payout };
-  const closedWith = account.closedHolds.get(holdId);
-  if (closedWith !== undefined) {
-    assert.equal(closedWith, payout, `${holdId} was closed with another payout`);
+  const hold = holdUnder(account.holds, holdId);
+  assert(hold, `${holdId} was never held`);
+  if (hold.payout !== undefined) {
+    assert.equal(hold.payout, payout, `${holdId} was closed with another payout`);
     return { events: [], answer, replayed: true };
   }
-  const hold = account.openHolds.get(holdId);
-  assert(hold, `${holdId} was never held`);
 
   return { events: [{ type: 'HoldClosed', data: { holdId, held: hold.amount, payout } }], answer };
 }
@@ -185,27 +188,25 @@ function evolve(account: Account, event: AccountEvent): Account {
       };
     }
     case 'FundsHeld': {
-      const { holdId, amount, purpose, request } = event.data;
-      assert(!account.openHolds.has(holdId) && !account.closedHolds.has(holdId), 'a hold is opened once');
+      const { holdId, amount } = event.data;
       return {
         ...account,
         revision,
         available: account.available - amount,
         held: account.held + amount,
-        openHolds: account.openHolds.set(holdId, { amount, purpose, request, heldAtRevision: revision }),
+        holds: withHold(account.holds, holdId, { amount, heldAtRevision: revision }),
       };
     }
     case 'HoldClosed': {
       const { holdId, held, payout } = event.data;
-      assert.equal(account.openHolds.get(holdId)?.amount, held);
+      assert.equal(holdUnder(account.holds, holdId)?.amount, held);
       return {
         ...account,
         revision,
         available: account.available + payout,
         held: account.held - held,
         withdrawn: account.withdrawn + (purposeOf(holdId) === 'cashout' ? held - payout : 0n),
-        openHolds: account.openHolds.delete(holdId),
-        closedHolds: account.closedHolds.set(holdId, payout),
+        holds: withClosed(account.holds, holdId, payout),
       };
     }
     default:
@@ -215,14 +216,14 @@ function evolve(account: Account, event: AccountEvent): Account {
 
 // Stream type
 
-/** Roughly, what the maps keep for each entry and hold; the figures only have to bound the cache. */
-function sizeOf({ entries, openHolds, closedHolds }: Account): number {
-  return 1_000 + entries.size * 400 + openHolds.size * 1_000 + closedHolds.size * 250;
+/** Roughly, what the map keeps for each entry; the figures only have to bound the cache. */
+function sizeOf({ entries, holds }: Account): number {
+  return 1_000 + entries.size * 400 + bytesOfHolds(holds);
 }
 
 export const account: StreamType<AccountCommand, AccountEvent, Account, AccountAnswer> = {
   category: CATEGORY,
-  version: 2,
+  version: 3,
   codec: accountEvents,
   initialState,
   decide,

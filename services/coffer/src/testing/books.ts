@@ -50,6 +50,7 @@ export function checkLog(events: readonly LoggedEvent[]): void {
   assert.equal(ids.size, events.length, 'every event is in the log once');
 
   const accounts = new Map<string, Account>();
+  const holds = new Map<string, AccountHolds>();
   const sessions = new Map<string, KnownSession>();
   const pools = new Map<string, Pool>();
   const earned = new Map<string, Earnings>();
@@ -60,24 +61,41 @@ export function checkLog(events: readonly LoggedEvent[]): void {
       `${stream} has every revision`,
     );
     const category = parseStreamName(stream)?.category;
-    if (category === account.category) accounts.set(stream, foldedAccount(stream, own));
+    if (category === account.category) {
+      const ofAccount = holdsIn(own);
+      holds.set(stream, ofAccount);
+      accounts.set(stream, foldedAccount(stream, own, ofAccount));
+    }
     if (category === playSession.category) sessions.set(stream, foldedSession(stream, own));
     if (category === poolType.category) pools.set(stream, fold(poolType, poolType.initialState, own));
     if (category === earnings.category) earned.set(stream, fold(earnings, earnings.initialState, own));
   }
   checkPostings(streams, accounts, earned);
-  checkHolds(accounts, sessions);
-  checkStakes(accounts, pools);
+  checkHolds(holds, sessions);
+  checkStakes(holds, pools);
   checkLateRollbacks(streams, accounts);
 }
 
-function foldedAccount(stream: string, events: readonly LoggedEvent[]): Account {
+/** Every hold of an account; open until it has a payout. */
+type AccountHolds = ReadonlyMap<HoldId, { readonly amount: bigint; readonly payout?: bigint }>;
+
+function holdsIn(events: readonly LoggedEvent[]): AccountHolds {
+  const holds = new Map<HoldId, { readonly amount: bigint; readonly payout?: bigint }>();
+  for (const { type, data } of events.map(accountEvents.decode)) {
+    if (type === 'FundsHeld') holds.set(data.holdId, { amount: data.amount });
+    if (type === 'HoldClosed') holds.set(data.holdId, { amount: data.held, payout: data.payout });
+  }
+  return holds;
+}
+
+function foldedAccount(stream: string, events: readonly LoggedEvent[], holds: AccountHolds): Account {
   let state = account.initialState;
   for (const event of events) {
     state = fold(account, state, [event]);
     assert(state.available >= 0n, `${stream} is never overdrawn`);
   }
-  const held = [...state.openHolds.values()].reduce((sum, { amount }) => sum + amount, 0n);
+  const open = [...holds.values()].filter(({ payout }) => payout === undefined);
+  const held = open.reduce((sum, { amount }) => sum + amount, 0n);
   assert.equal(state.held, held, `${stream} holds what its holds say`);
   return state;
 }
@@ -169,16 +187,17 @@ function adjustmentOf(event: AccountEvent): bigint {
 
 /** A session is open exactly as long as its hold; the hold closes with the settlement's payout. */
 function checkHolds(
-  accounts: ReadonlyMap<string, Account>,
+  holds: ReadonlyMap<string, AccountHolds>,
   sessions: ReadonlyMap<string, KnownSession>,
 ): void {
   const openHolds: string[] = [];
-  for (const [stream, { openHolds: open, closedHolds }] of accounts) {
-    for (const [holdId, { amount }] of open) {
-      if (isOfSession(holdId)) openHolds.push(`${stream} ${holdId} ${amount}`);
-    }
-    for (const [holdId, payout] of closedHolds) {
-      if (!isOfSession(holdId)) continue;
+  for (const [stream, own] of holds) {
+    for (const [holdId, { amount, payout }] of own) {
+      if (purposeOf(holdId) !== 'session') continue;
+      if (payout === undefined) {
+        openHolds.push(`${stream} ${holdId} ${amount}`);
+        continue;
+      }
       const session = sessionOfHold(sessions, stream, holdId);
       // Two players asked for the same session, and the other one has it.
       if (accountOf(session) !== accountNameOf(stream)) continue;
@@ -196,13 +215,11 @@ function checkHolds(
   assert.deepEqual(openHolds.sort(), openSessions.sort(), 'open holds and open sessions');
 }
 
-const isOfSession = (holdId: HoldId): boolean => purposeOf(holdId) === 'session';
-
 /** A stake is held exactly as long as its pool is open, and nothing else is held for a pool. */
-function checkStakes(accounts: ReadonlyMap<string, Account>, pools: ReadonlyMap<string, Pool>): void {
-  const open = [...accounts].flatMap(([stream, { openHolds }]) =>
-    [...openHolds]
-      .filter(([holdId]) => purposeOf(holdId) === 'stake')
+function checkStakes(holds: ReadonlyMap<string, AccountHolds>, pools: ReadonlyMap<string, Pool>): void {
+  const open = [...holds].flatMap(([stream, own]) =>
+    [...own]
+      .filter(([holdId, { payout }]) => purposeOf(holdId) === 'stake' && payout === undefined)
       .map(([holdId, { amount }]) => `${stream} ${holdId} ${amount}`),
   );
   const staked = [...pools].flatMap(([stream, pool]) => {
