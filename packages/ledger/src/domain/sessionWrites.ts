@@ -17,17 +17,7 @@ import {
   unpack,
 } from './packedWrites.ts';
 import type { BetContent, RollbackContent, WinContent } from './playSession.resource.ts';
-import {
-  figureAt,
-  KINDS,
-  kindAt,
-  otherAt,
-  setFigure,
-  setKindAndOther,
-  WORD,
-  WORDS,
-  type WriteKind,
-} from './writeRows.ts';
+import { KINDS, kindAt, otherAt, setKindAndOther, WORD, WORDS, type WriteKind } from './writeRows.ts';
 
 /** What is recorded of a write. Amounts in base units. */
 export interface NewWrite {
@@ -130,8 +120,8 @@ export function writeAt(writes: SessionWrites, place: number): Write | undefined
   if (place >= size) return undefined;
   const rows = rowsOf(shared);
   const { amount, balance } = shared.large?.get(place) ?? {
-    amount: figureAt(rows, place, WORD.amount),
-    balance: figureAt(rows, place, WORD.balance),
+    amount: rows.getFigure(place, WORD.amount),
+    balance: rows.getFigure(place, WORD.balance),
   };
   return { kind: kindAt(rows, place), place, amount, balance, fate: fateAt(rows, size, place) };
 }
@@ -197,8 +187,8 @@ export function withWrite(before: SessionWrites, write: NewWrite): SessionWrites
   const row = rows.size;
   rows.add(keyWordsOf(write.transactionUuid));
   setKindAndOther(rows, row, KINDS.indexOf(kind), bet);
-  setFigure(rows, row, WORD.amount, amount);
-  setFigure(rows, row, WORD.balance, balance);
+  rows.setFigure(row, WORD.amount, amount);
+  rows.setFigure(row, WORD.balance, balance);
   if (amount > MOST_IN_64_BITS || balance > MOST_IN_64_BITS) {
     shared.large ??= new Map();
     shared.large.set(place, { amount, balance });

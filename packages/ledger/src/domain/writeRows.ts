@@ -38,20 +38,3 @@ export function setKindAndOther(rows: KeyIndex, place: number, kind: number, bet
     rows.set(bet, WORD.kindAndOther, (BET << KIND_SHIFT) | (place + 1));
   }
 }
-
-/** One figure, as a number of 64 bits and as two words. */
-const figure = new BigUint64Array(1);
-const figureWords = new Uint32Array(figure.buffer);
-
-export function figureAt(rows: KeyIndex, place: number, word: number): bigint {
-  figureWords[0] = rows.get(place, word);
-  figureWords[1] = rows.get(place, word + 1);
-  return figure[0] ?? 0n;
-}
-
-/** The lowest 64 bits. */
-export function setFigure(rows: KeyIndex, place: number, word: number, value: bigint): void {
-  figure[0] = value;
-  rows.set(place, word, figureWords[0] ?? 0);
-  rows.set(place, word + 1, figureWords[1] ?? 0);
-}
