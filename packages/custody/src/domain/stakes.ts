@@ -56,6 +56,7 @@ const WORD = {
 } as const;
 const WORDS = 10;
 
+const TWO_TO_32 = 2 ** 32;
 const LEAST_TEXT_BYTES = 256;
 /** Of the objects that hold rows and texts together. */
 const BYTES_OF_SHARED = 600;
@@ -101,7 +102,12 @@ export const amountAt = ({ shared: { rows } }: Stakes, stake: number): bigint =>
   rows.getFigure(stake - 1, WORD.amount);
 
 const timeAt = (rows: KeyIndex, stake: number, word: number): number =>
-  Number(rows.getFigure(stake - 1, word));
+  rows.get(stake - 1, word) + rows.get(stake - 1, word + 1) * TWO_TO_32;
+
+function setTime(rows: KeyIndex, place: number, word: number, time: number): void {
+  rows.set(place, word, time % TWO_TO_32);
+  rows.set(place, word + 1, Math.floor(time / TWO_TO_32));
+}
 
 /** An earlier version does not know what later changes did to a stake. */
 export function standingAt({ changes, shared: { rows } }: Stakes, stake: number): StakeStanding {
@@ -129,8 +135,8 @@ export function withStake(before: Stakes, { betId, userId, amount, lockedAt, con
   shared.texts.write(userId, betEnd, 'latin1');
   rows.add(keyWordsOf(betId));
   rows.setFigure(place, WORD.amount, amount);
-  rows.setFigure(place, WORD.lockedAt, BigInt(Date.parse(lockedAt)));
-  rows.setFigure(place, WORD.confirmBy, BigInt(Date.parse(confirmBy)));
+  setTime(rows, place, WORD.lockedAt, Date.parse(lockedAt));
+  setTime(rows, place, WORD.confirmBy, Date.parse(confirmBy));
   rows.set(place, WORD.betEnd, betEnd);
   rows.set(place, WORD.userEnd, userEnd);
   return { count: place + 1, changes: shared.changes, shared };
