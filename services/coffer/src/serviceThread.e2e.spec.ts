@@ -1,5 +1,5 @@
 /** `coffer run` in every role: requests are answered in one thread, and the log is read in another. */
-import { rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Pool } from '@coffer/database';
 import {
@@ -86,6 +86,13 @@ describe('coffer run, in every role', () => {
     expect(text).to.include('coffer_http_request_duration_seconds_count{method="POST"');
   });
 
+  if (process.platform === 'linux') {
+    it('gives the processor to the thread that answers requests first', async () => {
+      const niceness = await nicenessByThread(service.pid);
+      expect(niceness.get('background')).to.equal((niceness.get('MainThread') ?? Number.NaN) + 5);
+    });
+  }
+
   it('tells the metrics of the thread that answers requests while the other one hangs', async () => {
     await writeFile(hang, '');
     await eventually(
@@ -165,3 +172,14 @@ describe('coffer run, in every role', () => {
     expect(await projector.terminate()).to.include({ exitCode: 0, signal: null });
   });
 });
+
+/** https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html: the name is in parentheses, niceness the 19th field. */
+async function nicenessByThread(pid: number): Promise<ReadonlyMap<string, number>> {
+  const niceness = new Map<string, number>();
+  for (const thread of await readdir(`/proc/${pid}/task`)) {
+    const text = await readFile(`/proc/${pid}/task/${thread}/stat`, 'utf8');
+    const [name = '', rest = ''] = text.slice(text.indexOf('(') + 1).split(') ');
+    niceness.set(name, Number(rest.split(' ')[16]));
+  }
+  return niceness;
+}
