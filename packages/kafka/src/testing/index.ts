@@ -1,1 +1,1 @@
-export { readTopics } from './topicReader.ts';
+export { readTopics, specClient } from './topicReader.ts';
