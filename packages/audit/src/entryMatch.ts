@@ -102,8 +102,15 @@ const MILLISECONDS_AND_ZONE = /^\.\d{3}Z$/;
 
 /** The last second seen: neighbours in the log mostly share it. */
 let second = { text: '', ms: 0 };
+/** What follows from one request has the same metadata. */
+let last = { metadata: '', ms: Number.NaN };
 
 function occurredAtMsIn(metadata: string): number {
+  if (metadata !== last.metadata) last = { metadata, ms: occurredAtMsOf(metadata) };
+  return last.ms;
+}
+
+function occurredAtMsOf(metadata: string): number {
   const from = metadata.indexOf(OCCURRED_AT) + OCCURRED_AT.length;
   if (from < OCCURRED_AT.length) return Number.NaN;
   const to = metadata.indexOf('"', from);

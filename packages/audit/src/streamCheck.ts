@@ -3,7 +3,6 @@
  * checked in `foldCheck.ts`.
  */
 import type { EventStore, OurLog, Position, RecordedEvent } from '@coffer/event-store';
-import { LRUCache } from 'lru-cache';
 import type { FaultList } from './faults.ts';
 import { ofEvent } from './faults.ts';
 import type { LogCheck } from './logCheck.ts';
@@ -51,14 +50,29 @@ export function createPositionCheck(
   };
 }
 
-/** Streams whose last revision is cached; for any other the store is asked, so the answer stays exact. */
-const KNOWN_STREAMS = 100_000;
+/** Streams whose last revision is surely known; for any other the store may be asked, so the answer stays exact. */
+const KNOWN_STREAMS = 50_000;
 
 /** The last revision of each stream, as far as the log has been read. */
-export type KnownRevisions = LRUCache<string, number>;
-/** With `max` instead, each would take all its room at once: 9 ms of the processor for a verification, however short. */
-export const createKnownRevisions = (): KnownRevisions =>
-  new LRUCache({ maxSize: KNOWN_STREAMS, sizeCalculation: () => 1 });
+export interface KnownRevisions {
+  readonly get: (stream: string) => number | undefined;
+  readonly set: (stream: string, revision: number) => void;
+}
+
+/** Those seen last are kept, and those before them: an order of all, kept event by event, would cost more than the check. */
+export function createKnownRevisions(streams = KNOWN_STREAMS): KnownRevisions {
+  let latest = new Map<string, number>();
+  let before: ReadonlyMap<string, number> = new Map();
+  return {
+    get: (stream) => latest.get(stream) ?? before.get(stream),
+    set(stream, revision) {
+      latest.set(stream, revision);
+      if (latest.size < streams) return;
+      before = latest;
+      latest = new Map();
+    },
+  };
+}
 
 /** The revisions of each stream start at 0 and have no gaps, in the order of the log. */
 export function createRevisionCheck(

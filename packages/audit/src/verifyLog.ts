@@ -159,8 +159,8 @@ export async function* verifyExtension(
   return { ...report, extends: isExtended };
 }
 
-/** Events processed before others get a turn: an event costs some tens of microseconds. */
-const TURN_EVENTS = 100;
+/** Events processed before others get a turn: an event costs some microseconds. */
+const TURN_EVENTS = 250;
 
 async function* verifyWith(
   { store, chain, signal }: Omit<Verification, 'rules' | 'snapshots' | 'isWanted'>,

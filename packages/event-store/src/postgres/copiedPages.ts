@@ -22,8 +22,8 @@ const INT8_BYTES = 8;
 const UUID_BYTES = 16;
 const YEAR_2000_MS = Date.UTC(2000, 0, 1);
 
-/** Of a page, to begin with. */
-const ROOM_BYTES = 256 * 1024;
+/** Room for each event of a page, to begin with: more than most need. */
+const ROOM_BYTES = 512;
 
 /** As it was read: its events are made when they are asked for. */
 export interface LogPage {
@@ -51,7 +51,9 @@ export async function copyPage(
   try {
     return await new Promise((resolve, reject) => {
       const callback: Callback = (error, page) => (page ? resolve(page) : reject(error));
-      client.query(new Copy(`copy (${rows}) to stdout (format binary)`, timeoutMs, callback));
+      client.query(
+        new Copy(`copy (${rows}) to stdout (format binary)`, limit * ROOM_BYTES, timeoutMs, callback),
+      );
     });
   } catch (error) {
     failure ??= error instanceof Error ? error : new Error(String(error));
@@ -70,12 +72,13 @@ class Copy implements pg.Submittable {
   readonly query_timeout: number;
   readonly callback: Callback;
   readonly #text: string;
-  #bytes = Buffer.allocUnsafeSlow(ROOM_BYTES);
+  #bytes: Buffer;
   #length = 0;
   #count = 0;
 
-  constructor(text: string, timeoutMs: number, callback: Callback) {
+  constructor(text: string, roomBytes: number, timeoutMs: number, callback: Callback) {
     this.#text = text;
+    this.#bytes = Buffer.allocUnsafeSlow(roomBytes);
     this.query_timeout = timeoutMs;
     this.callback = callback;
   }
