@@ -7,6 +7,7 @@ import { type SendingWorld, startSendingWorld } from '../testing/sendingWorld.ts
 import { dueQuery, failPending, noteRound, readDue, recordEnded } from './deliveries.ts';
 import { holdLanes } from './holding.ts';
 
+const APP = 'app_1';
 const PENDING = 1_000_000;
 /** Beyond any that waits for its turn: more would be read one after another. */
 const FEW_ROWS = 100;
@@ -30,13 +31,15 @@ describe(`with ${PENDING.toLocaleString('en')} pending deliveries of one endpoin
     ({
       subscription: { id },
     } = await world.subscribe({ url: 'https://hooks.example/' }));
-    await world.emit(PENDING, id);
+    await world.emit(PENDING);
     // Half of them are retries, of which none is due.
     await world.pool.query(
-      `update records.webhook_deliveries set attempts = 1, failures = 1, first_attempt_at = $1,
-         next_attempt_at = $1::timestamptz + interval '1 hour'
-       where sequence % 2 = 0`,
-      [world.now()],
+      `insert into records.webhook_deliveries
+         (subscription_id, sequence, app_id, previous_sequence, attempts, failures, first_attempt_at, next_attempt_at)
+       select $1, n, $2, nullif(n - 1, 0), tried, tried, case tried when 1 then $3::timestamptz end,
+         $3::timestamptz + tried * interval '1 hour'
+       from generate_series(1, $4::integer) as n, lateral (select 1 - n % 2 as tried) as of`,
+      [id, APP, world.now(), PENDING],
     );
     await world.pool.query('vacuum analyze records.webhook_deliveries');
     await world.pool.query('vacuum analyze records.webhook_events');
@@ -92,8 +95,6 @@ describe(`with ${PENDING.toLocaleString('en')} pending deliveries of one endpoin
       client.release();
     }
   }
-  const APP = 'app_1';
-
   it('another subscription is made, and all are listed', async () => {
     const read = await rowsReadBy(async (client) => {
       const wanted = { url: 'https://hooks.example/other', events: null, environment: null };
