@@ -112,6 +112,14 @@ describeKafka('the example of a consumer of topics', (brokers) => {
       stdout: `EQUAL: 3 accounts with ${2n * ONE_SOL + chips} base units\n`,
     });
 
+    // Funds stay under the id of a user who was erased.
+    requireStatus(
+      await operator.post(`/portal/app/${appId}/test/users/${bob.userId}/erase`, {}, { key: OPERATOR_TOKEN }),
+      200,
+    );
+    const afterErasure = await run(`${appId}=${keys.test.secret}`, baseUrl);
+    expect(afterErasure.stdout, afterErasure.stderr).to.equal(verdict.stdout);
+
     // Who knows only another app cannot verify this one.
     const blind = await run(`app_other=${keys.test.secret}`, baseUrl);
     expect(blind.exitCode).to.equal(1);
