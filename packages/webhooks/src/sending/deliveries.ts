@@ -36,6 +36,12 @@ export const dueQuery = (needs: readonly LaneNeed[], now: Date) => ({
   ],
 });
 
+/**
+ * Pending. In these words it cannot be looked for in the index of what is due, which, as long as PostgreSQL knows little of
+ * the table, it would rather read from end to end for each delivery than take the primary key.
+ */
+const IS_OPEN = `d.state not in ('delivered', 'failed')`;
+
 const dueWhere = (retries: 0 | 1) => `
   select d.sequence, d.app_id, d.attempts + 1 as number, d.previous_sequence, d.first_attempt_at
   from records.webhook_deliveries d
@@ -57,7 +63,7 @@ const DUE = `
   ), late as (
     update records.webhook_deliveries d set state = 'failed'
     from due
-    where d.subscription_id = due.subscription_id and d.sequence = due.sequence and d.state = 'pending'
+    where d.subscription_id = due.subscription_id and d.sequence = due.sequence and ${IS_OPEN}
       and due.first_attempt_at < $6::timestamptz
   )
   select due.subscription_id as "subscriptionId", due.sequence, due.number,
@@ -107,7 +113,7 @@ const SETTLE = `
       attempts = lost.number,
       first_attempt_at = coalesce(d.first_attempt_at, lost.started_at)
     from lost
-    where d.subscription_id = lost.subscription_id and d.sequence = lost.sequence and d.state = 'pending'
+    where d.subscription_id = lost.subscription_id and d.sequence = lost.sequence and ${IS_OPEN}
       and d.attempts = lost.number - 1
   )
   insert into records.webhook_attempts (subscription_id, sequence, number, started_at)
@@ -176,7 +182,7 @@ const RECORD = `
         then $10::timestamptz + coalesce(($11::integer[])[d.failures + 1], 0) * interval '1 millisecond'
         else d.next_attempt_at end
     from ended
-    where d.subscription_id = ended.subscription_id and d.sequence = ended.sequence and d.state = 'pending'
+    where d.subscription_id = ended.subscription_id and d.sequence = ended.sequence and ${IS_OPEN}
       and (ended.succeeded or d.attempts = ended.number - 1)
     returning d.subscription_id, d.state, ended.succeeded
   ), lane as (
