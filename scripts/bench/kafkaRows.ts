@@ -34,7 +34,7 @@ const LIMIT_MS = 180_000;
 
 export async function measureKafka(run: Run, plan: BenchPlan): Promise<KafkaFigures> {
   run.progress('starting Kafka, and a service with the relay and one without');
-  const broker = await startKafkaBroker();
+  const broker = await startKafkaBroker({ givesWay: true });
   run.stack.defer(() => broker.stop());
   const settings = (topicPrefix: string): KafkaSettings => ({
     brokers: [broker.brokers],

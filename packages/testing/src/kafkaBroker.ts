@@ -36,6 +36,8 @@ interface KafkaBrokerOptions {
   readonly users?: Readonly<Record<string, string>>;
   /** Whoever connects needs TLS. */
   readonly certificates?: Pick<Certificates, 'cert' | 'key'>;
+  /** Takes only what others leave of the processors, as if it were on another machine. */
+  readonly givesWay?: boolean;
 }
 
 /** Of the log of a broker that does not start. */
@@ -129,9 +131,10 @@ export async function startKafkaBroker(options: KafkaBrokerOptions = {}): Promis
       "$@" </dev/null >>"$folder/log" 2>&1 & broker=$!; echo $broker; exec 3<&0
       { read -r keep; kept=$?; [ -e "$folder/ended" ] || kill -9 $broker; exit $kept; } <&3 & reader=$!
       wait $broker; : >"$folder/ended"; wait $reader || rm -rf "$folder"`;
+    const niceness = options.givesWay ? ['nice', '-n', '19'] : [];
     const shell = spawn(
       '/bin/sh',
-      ['-c', script, 'sh', folder, 'java', ...java('kafka.Kafka', properties)],
+      ['-c', script, 'sh', folder, ...niceness, 'java', ...java('kafka.Kafka', properties)],
       // In a session of its own, so that Ctrl-C in a terminal does not reach it.
       { stdio: ['pipe', 'pipe', 'ignore'], detached: true },
     );
