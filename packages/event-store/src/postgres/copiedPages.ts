@@ -3,7 +3,7 @@
  * three times as long, and the bytes would be gone that the chain of hashes covers.
  * https://www.postgresql.org/docs/18/sql-copy.html, Binary Format
  */
-import type { Pool } from '@coffer/database';
+import { type Pool, withConnection } from '@coffer/database';
 import type pg from 'pg';
 import { EncodedEvent } from '../encodedEvent.ts';
 import type { Position, RecordedEvent } from '../port.ts';
@@ -42,26 +42,15 @@ export async function copyPage(
   // Numbers, so that they need no quoting: COPY takes no parameters.
   const [from, count] = [BigInt(after), Math.trunc(limit)];
   const rows = `select ${COLUMNS} from log.events where position > ${from} order by position limit ${count}`;
-  const client = await pool.connect();
-  let failure: Error | undefined;
-  const noteLoss = (error: Error) => {
-    failure = error;
-  };
-  client.on('error', noteLoss);
-  try {
-    return await new Promise((resolve, reject) => {
-      const callback: Callback = (error, page) => (page ? resolve(page) : reject(error));
-      client.query(
-        new Copy(`copy (${rows}) to stdout (format binary)`, limit * ROOM_BYTES, timeoutMs, callback),
-      );
-    });
-  } catch (error) {
-    failure ??= error instanceof Error ? error : new Error(String(error));
-    throw error;
-  } finally {
-    if (!failure) client.off('error', noteLoss);
-    client.release(failure);
-  }
+  const text = `copy (${rows}) to stdout (format binary)`;
+  return withConnection(
+    pool,
+    (client) =>
+      new Promise((resolve, reject) => {
+        const callback: Callback = (error, page) => (page ? resolve(page) : reject(error));
+        client.query(new Copy(text, limit * ROOM_BYTES, timeoutMs, callback));
+      }),
+  );
 }
 
 type Callback = (error: Error | undefined, page?: LogPage) => void;
