@@ -11,7 +11,6 @@
  * refusal.
  */
 import assert from 'node:assert/strict';
-import type { StreamType } from '@coffer/kernel';
 import { appendUntilKnown } from './appendUntilKnown.ts';
 import type { CommandHandler, Outcome, Settled } from './commands.ts';
 import { StoreOverloadedError } from './errors.ts';
@@ -21,7 +20,16 @@ import type { SnapshotStore } from './snapshots.ts';
 import type { StreamReturn } from './stateStats.ts';
 import { type StreamState, stateOf } from './streamState.ts';
 import { createStreamStates } from './streamStates.ts';
-import { type AnyStreamType, advance, isInHand, type Lane, putBack, takeWorks, type Work } from './works.ts';
+import {
+  type AnyStreamType,
+  advance,
+  anyTypeOf,
+  isInHand,
+  type Lane,
+  putBack,
+  takeWorks,
+  type Work,
+} from './works.ts';
 
 export interface CommandHandlerOptions {
   readonly store: EventStore;
@@ -49,16 +57,16 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
 
   return {
     async execute(type, stream, command, context) {
-      const [settled] = await enqueue(untyped(type), stream, {
-        decides: [(state) => untyped(type).decide(state, command)],
+      const [settled] = await enqueue(anyTypeOf(type), stream, {
+        decides: [(state) => anyTypeOf(type).decide(state, command)],
         context,
         deadlineMs: context.deadlineMs,
       });
       return unwrap(settled);
     },
     async executeAll(type, stream, commands, context) {
-      const results = await enqueue(untyped(type), stream, {
-        decides: commands.map((command) => (state: unknown) => untyped(type).decide(state, command)),
+      const results = await enqueue(anyTypeOf(type), stream, {
+        decides: commands.map((command) => (state: unknown) => anyTypeOf(type).decide(state, command)),
         context,
         deadlineMs: context.deadlineMs,
       });
@@ -69,7 +77,7 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
       const known = lanes.has(stream) || pending >= maxPending ? undefined : states.remembered(stream);
       // The stream's name says that it is of this type.
       if (known && (await isConfirmed(known))) return known.state as never;
-      const [settled] = await enqueue(untyped(type), stream, {
+      const [settled] = await enqueue(anyTypeOf(type), stream, {
         decides: [(state) => ({ events: [], answer: state })],
         context: undefined,
         deadlineMs: context.deadlineMs,
@@ -188,16 +196,6 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
     pending -= 1;
     work.reject(reason);
   }
-}
-
-/**
- * Lanes hold streams of every type side by side. A stream's name begins with its type's category, so all works of one
- * lane have one type, and each caller gets back what that type made.
- */
-function untyped<Command, Event, State, Answer>(
-  type: StreamType<Command, Event, State, Answer>,
-): AnyStreamType {
-  return type as unknown as AnyStreamType;
 }
 
 function unwrap(settled: Settled<unknown> | undefined): Outcome<never> {

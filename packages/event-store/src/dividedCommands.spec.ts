@@ -1,15 +1,20 @@
-import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { eventCodec, figure, Rejection, type StreamType, uuidFromParts } from '@coffer/kernel';
-import { eventually } from '@coffer/testing';
+import { eventually, until } from '@coffer/testing';
 import { expect } from 'chai';
 import { z } from 'zod';
 import { createCommandHandler } from './commandHandler.ts';
 import type { CommandContext } from './commands.ts';
-import { type DividedCommands, divideCommands, shareOf } from './dividedCommands.ts';
+import {
+  type DividedCommands,
+  divideCommands,
+  portsBetween,
+  shareOf,
+  type ThreadPlace,
+} from './dividedCommands.ts';
 import { OutcomeUnknownError, StoreOverloadedError, StoreUnreachableError } from './errors.ts';
 import { createMemoryEventStore } from './memory/memoryEventStore.ts';
 import type { AppendRequest, EventStore } from './port.ts';
-import type { AnyStreamType } from './works.ts';
+import { anyTypeOf } from './works.ts';
 
 // A purse: spending has a refusal, a lost race that is an answer, and a mistake of ours.
 
@@ -49,6 +54,8 @@ const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
+const types = [anyTypeOf(purse)];
+
 describe('commands that several threads divide', () => {
   const THREADS = 3;
   /** One of each thread. */
@@ -59,7 +66,7 @@ describe('commands that several threads divide', () => {
   });
   let appends: AppendRequest[];
   let threads: readonly DividedCommands[];
-  let ports: readonly (readonly (MessagePort | undefined)[])[];
+  let ports: readonly ThreadPlace['ports'][];
   let beforeAppend: () => Promise<void>;
 
   const thread = (index: number): DividedCommands => threads[index] ?? expect.fail('no such thread');
@@ -79,8 +86,7 @@ describe('commands that several threads divide', () => {
         return whole.append(request);
       },
     };
-    ports = meshOf(THREADS);
-    const types = new Map<string, AnyStreamType>([['purse', purse as unknown as AnyStreamType]]);
+    ports = portsBetween(THREADS);
     threads = ports.map((ofOne, index) =>
       divideCommands(createCommandHandler({ store }), types, { index, ports: ofOne }),
     );
@@ -171,6 +177,18 @@ describe('commands that several threads divide', () => {
     expect(answer.left).to.equal(1_000n - BigInt(asked.length));
   });
 
+  it('are answered by a thread that leaves, however long the store takes', async () => {
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    beforeAppend = () => held;
+    const asked = spend(0, 1, { amount: 1n });
+    await until(() => thread(1).stats().pending === 1);
+    const left = thread(1).leave();
+    for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
+    release();
+    expect((await asked).answer.left).to.equal(999n);
+    await left;
+  });
+
   it('have an unknown outcome when the thread that decides ends', async () => {
     const { promise: held, resolve: release } = Promise.withResolvers<void>();
     beforeAppend = () => held;
@@ -186,29 +204,13 @@ describe('commands that several threads divide', () => {
   });
 
   it('stay where they are asked until the other thread has joined', async () => {
-    const { port1, port2 } = new MessageChannel();
-    const types = new Map<string, AnyStreamType>([['purse', purse as unknown as AnyStreamType]]);
+    const [ofFirst = [], ofSecond = []] = portsBetween(2);
     const store = createMemoryEventStore();
-    const alone = divideCommands(createCommandHandler({ store }), types, {
-      index: 0,
-      ports: [undefined, port1],
-    });
+    const alone = divideCommands(createCommandHandler({ store }), types, { index: 0, ports: ofFirst });
     const others = `purse-test.app_1.${[0, 1, 2, 3, 4, 5, 6, 7].find((one) => shareOf(`purse-test.app_1.${one}`, 2) === 1)}`;
     expect((await alone.execute(purse, others, { amount: 1n }, context())).answer.left).to.equal(999n);
     // And whoever leaves does not wait for one that never came.
     await alone.leave();
-    port2.close();
+    for (const port of ofSecond) port?.close();
   });
 });
-
-function meshOf(count: number): readonly (readonly (MessagePort | undefined)[])[] {
-  const mesh = Array.from({ length: count }, () => new Array<MessagePort | undefined>(count).fill(undefined));
-  for (let one = 0; one < count; one++) {
-    for (let other = one + 1; other < count; other++) {
-      const { port1, port2 } = new MessageChannel();
-      mesh[one]?.splice(other, 1, port1);
-      mesh[other]?.splice(one, 1, port2);
-    }
-  }
-  return mesh;
-}

@@ -6,7 +6,7 @@
  * The log alone keeps the streams right. A thread that has not joined yet, or is leaving, is passed over: the command is
  * decided where it was asked, and should two threads decide at once, the revision lets one of them be first.
  */
-import type { MessagePort } from 'node:worker_threads';
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { StreamType } from '@coffer/kernel';
 import { Rejection } from '@coffer/kernel';
 import type { CommandContext, CommandHandler, Settled } from './commands.ts';
@@ -19,6 +19,21 @@ export interface ThreadPlace {
   readonly index: number;
   /** By index: ways to the other threads, and undefined for this one. */
   readonly ports: readonly (MessagePort | undefined)[];
+}
+
+/** By index: the ports of each of so many threads to the others. */
+export function portsBetween(count: number): readonly ThreadPlace['ports'][] {
+  const ports = Array.from({ length: count }, () =>
+    new Array<MessagePort | undefined>(count).fill(undefined),
+  );
+  for (const [one, ofOne] of ports.entries()) {
+    for (let other = one + 1; other < count; other++) {
+      const { port1, port2 } = new MessageChannel();
+      ofOne[other] = port1;
+      ports[other]?.splice(one, 1, port2);
+    }
+  }
+  return ports;
 }
 
 export interface DividedCommands extends CommandHandler {
@@ -65,10 +80,11 @@ interface Peer {
 
 export function divideCommands(
   own: CommandHandler,
-  /** The types of the streams that are divided, by category; all other streams are everybody's. */
-  types: ReadonlyMap<string, AnyStreamType>,
+  all: readonly AnyStreamType[],
   { index, ports }: ThreadPlace,
 ): DividedCommands {
+  // All other streams are everybody's.
+  const types = new Map(all.filter((type) => type.crossesThreads).map((type) => [type.category, type]));
   const peers = ports.map((port) => port && correspondWith(port, (asked) => decideFor(asked)));
 
   return {

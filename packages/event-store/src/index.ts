@@ -12,3 +12,4 @@ export * from './port.ts';
 export * from './readEvent.ts';
 export { type KeptSnapshots, packState, unpackState } from './snapshots.ts';
 export type { StreamReturn } from './stateStats.ts';
+export { anyTypeOf } from './works.ts';

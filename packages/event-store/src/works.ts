@@ -32,6 +32,16 @@ export interface Work {
 
 export type AnyStreamType = StreamType<unknown, unknown, unknown, unknown>;
 
+/**
+ * Lanes hold streams of every type side by side. A stream's name begins with its type's category, so all works of one
+ * lane have one type, and each caller gets back what that type made.
+ */
+export function anyTypeOf<Command, Event, State, Answer>(
+  type: StreamType<Command, Event, State, Answer>,
+): AnyStreamType {
+  return type as unknown as AnyStreamType;
+}
+
 /** The works of one stream, one append of them at a time. */
 export interface Lane {
   readonly type: AnyStreamType;

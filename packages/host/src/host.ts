@@ -1,7 +1,7 @@
 /** Runs contexts in one process; what it starts, it stops in reverse order. */
 import type { Consumer } from '@coffer/consumers';
 import type { Pool } from '@coffer/database';
-import { createCommandHandler, type OurLog } from '@coffer/event-store';
+import { anyTypeOf, createCommandHandler, divideCommands, type OurLog } from '@coffer/event-store';
 import {
   countTokens,
   createMetricsRegistry,
@@ -10,7 +10,7 @@ import {
   type TakeToken,
 } from '@coffer/http';
 import { type Clock, createSecretBox, type FailPointName, systemClock } from '@coffer/kernel';
-import { type ApiThreads, dividedAmong } from './apiThreads.ts';
+import type { ApiThreads } from './apiThreads.ts';
 import { sharedConsumerOptions, startConsumers } from './consumers.ts';
 import type { Platform } from './context.ts';
 import type { Contexts } from './contexts.ts';
@@ -83,7 +83,8 @@ export async function startHost<Given>(options: HostOptions<Given>): Promise<Hos
       onReturn: observeReturns(registry),
     });
     stops.push(() => own.saveStates(MOST_SAVING_MS));
-    const divided = options.threads && dividedAmong(options.threads, own, options.contexts.facts.streams);
+    const types = options.contexts.facts.streams.map((stream) => stream(anyTypeOf));
+    const divided = options.threads && divideCommands(own, types, options.threads.place);
     if (divided) stops.push(divided.leave);
     const handler = divided ?? own;
     if (snapshots) stops.push(snapshots.sweepDaily());

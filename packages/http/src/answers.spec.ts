@@ -292,6 +292,30 @@ describe('an answer', () => {
     expect((await ask(`${world.base}/slow`)).status).to.equal(200);
   });
 
+  it('to one request too many is 503 where several servers count together', async () => {
+    const released = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    const slow = simpleEndpoint({
+      path: '/slow',
+      handle: async () => {
+        begun.resolve();
+        await released.promise;
+        return { status: 200, body: {} };
+      },
+    });
+    const requestsInFlight = new Int32Array(1);
+    const options = { endpoints: [slow], maxConcurrentRequests: 1, requestsInFlight };
+    await using one = await startWorld(options);
+    await using other = await startWorld(options);
+    const first = ask(`${one.base}/slow`);
+    await begun.promise;
+    expect(await ask(`${other.base}/slow`)).to.include({ status: 503, code: 'service/overloaded' });
+    released.resolve();
+    expect((await first).status).to.equal(200);
+    expect((await ask(`${other.base}/slow`)).status).to.equal(200);
+    expect(requestsInFlight[0]).to.equal(0);
+  });
+
   it('never comes from an app whose endpoints contradict each other or the catalogue', async () => {
     const one = simpleEndpoint({ path: '/a', errors: ['shop/unlisted'], handle: () => ({ status: 200 }) });
     const failure = await startWorld({ endpoints: [one] }).catch((error: Error) => error.message);

@@ -8,7 +8,7 @@ import {
   requireStatus,
   setUpApp,
 } from '@coffer/host/testing';
-import { createTestDatabase, type TestDatabase } from '@coffer/testing';
+import { createTestDatabase, eventually, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { expectBooksToBalance } from './testing/books.ts';
 import {
@@ -125,7 +125,7 @@ describe('a service of several threads', () => {
         if (answer) answered.push(answer);
       }
     });
-    while (answered.length < 100) await new Promise((resolve) => setTimeout(resolve, 5));
+    await eventually('a hundred answers', () => answered.length >= 100 || undefined);
     const { exitCode } = await service.terminate();
     isOver = true;
     await playing;

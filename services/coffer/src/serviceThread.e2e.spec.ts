@@ -160,6 +160,23 @@ describe('coffer run, in every role', () => {
     expect(end.stderr).to.equal('A thread of the service has failed; the log says why.\n');
   });
 
+  if (process.platform === 'linux') {
+    it('stops when one of the threads that answer requests fails', async () => {
+      await rm(mistake);
+      const api = await processes.start({
+        roles: ['api'],
+        variables: { ...variables, COFFER_API_THREADS: '2' },
+        until: 'listening',
+      });
+      await writeFile(mistake, '');
+      expect(await api.ended).to.include({ exitCode: 1, signal: null });
+      expect(errorLines(api.logs().split('\n')).map(({ msg }) => msg)).to.deep.equal([
+        'a thread of the service has failed: this service stops',
+      ]);
+      expect(api.logs()).to.include('"msg":"stopped"');
+    });
+  }
+
   it('has one thread in a process that does not serve the API', async () => {
     const projector = await processes.start({
       roles: ['projector', 'reconciler'],

@@ -149,7 +149,15 @@ export function openServiceThread({
       return metricsAsked;
     },
     addMasterKey: (key) => call('addMasterKey', key),
-    forget: () => call('forget'),
+    async forget() {
+      if (!isStarted || ended) return;
+      try {
+        await call('forget');
+      } catch (error) {
+        // If it has failed meanwhile, that was told.
+        if (!ended) throw error;
+      }
+    },
     async stop() {
       if (ended) return;
       try {

@@ -3,7 +3,7 @@
  * further ones that serve the API at the same port. Source: ADR 0044.
  */
 import assert from 'node:assert/strict';
-import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import { portsBetween } from '@coffer/event-store';
 import type { ApiThreads, Host } from '@coffer/host';
 import type { MetricFigures } from '@coffer/http';
 import type { Environment } from '@coffer/kernel';
@@ -110,19 +110,4 @@ export function openThreads(options: ThreadsOptions): Threads {
 
 async function metricsOf(threads: readonly ServiceThread[]): Promise<readonly MetricFigures[]> {
   return (await Promise.all(threads.map((thread) => thread.metrics()))).flat();
-}
-
-/** From each thread to each other one. */
-function portsBetween(count: number): readonly (readonly (MessagePort | undefined)[])[] {
-  const ports = Array.from({ length: count }, () =>
-    new Array<MessagePort | undefined>(count).fill(undefined),
-  );
-  for (const [one, ofOne] of ports.entries()) {
-    for (let other = one + 1; other < count; other++) {
-      const { port1, port2 } = new MessageChannel();
-      ofOne[other] = port1;
-      ports[other]?.splice(one, 1, port2);
-    }
-  }
-  return ports;
 }
