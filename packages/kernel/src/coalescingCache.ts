@@ -13,34 +13,54 @@ export interface CoalescingCacheOptions<Value> {
   readonly load: (key: string) => Promise<Value>;
   /** The maximum age of a value, counted from the start of its lookup. */
   readonly lifetimeMs: number;
+  /**
+   * A `get` of a value of this age begins the next lookup and returns what is there, so that a value in constant use is
+   * never waited for. Default: no value is renewed before its lifetime is over.
+   */
+  readonly renewAfterMs?: number;
   /** Beyond this the oldest entry is evicted. */
   readonly maximumEntries: number;
   /** Must be monotonic: `performance.now` outside specs. */
   readonly nowMs: () => number;
 }
 
-type Entry<Value> =
-  | { readonly askedAtMs: number; readonly loading: Promise<Value> }
-  | { readonly askedAtMs: number; readonly loading: undefined; readonly value: Value };
+interface Known<Value> {
+  readonly askedAtMs: number;
+  readonly loading: undefined;
+  readonly value: Value;
+  /** Whether its renewal has failed: there is one attempt in its lifetime. */
+  readonly isLast: boolean;
+}
+
+interface Loading<Value> {
+  readonly askedAtMs: number;
+  readonly loading: Promise<Value>;
+  /** What this lookup renews. */
+  readonly known: Known<Value> | undefined;
+}
 
 export function createCoalescingCache<Value>(options: CoalescingCacheOptions<Value>): CoalescingCache<Value> {
-  const { load, lifetimeMs, maximumEntries, nowMs } = options;
-  const entries = new Map<string, Entry<Value>>();
+  const { load, lifetimeMs, renewAfterMs = lifetimeMs, maximumEntries, nowMs } = options;
+  const entries = new Map<string, Known<Value> | Loading<Value>>();
 
-  const ask = (key: string): Promise<Value> => {
+  const ask = (key: string, known?: Known<Value>): Promise<Value> => {
     const askedAtMs = nowMs();
     const loading = load(key).then(
       (value) => {
         // Unless the key has been forgotten or looked up again since.
-        if (entries.get(key) === entry) entries.set(key, { askedAtMs, loading: undefined, value });
+        if (entries.get(key) === entry)
+          entries.set(key, { askedAtMs, loading: undefined, value, isLast: false });
         return value;
       },
       (error: unknown) => {
-        if (entries.get(key) === entry) entries.delete(key);
+        if (entries.get(key) === entry) {
+          if (known) entries.set(key, { ...known, isLast: true });
+          else entries.delete(key);
+        }
         throw error;
       },
     );
-    const entry: Entry<Value> = { askedAtMs, loading };
+    const entry: Loading<Value> = { askedAtMs, loading, known };
     // Deleted first, so that the map is ordered by the start of the lookup.
     entries.delete(key);
     entries.set(key, entry);
@@ -56,9 +76,18 @@ export function createCoalescingCache<Value>(options: CoalescingCacheOptions<Val
   return {
     get: (key) => {
       const entry = entries.get(key);
+      const now = nowMs();
       // A lookup older than the lifetime is not joined.
-      if (!entry || nowMs() - entry.askedAtMs >= lifetimeMs) return ask(key);
-      return entry.loading ?? entry.value;
+      if (!entry || now - entry.askedAtMs >= lifetimeMs) return ask(key);
+      if (entry.loading) {
+        const { known, loading } = entry;
+        return known && now - known.askedAtMs < lifetimeMs ? known.value : loading;
+      }
+      if (now - entry.askedAtMs >= renewAfterMs && !entry.isLast) {
+        // What it fails with, whoever asks after the lifetime is told.
+        ask(key, entry).catch(() => undefined);
+      }
+      return entry.value;
     },
     forget: (key) => {
       entries.delete(key);

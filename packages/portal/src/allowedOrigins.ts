@@ -8,6 +8,7 @@ import { createCoalescingCache } from '@coffer/kernel';
 import type { AppDirectory } from './appDirectory.ts';
 
 const MAX_AGE_MS = 900;
+const RENEW_AFTER_MS = 600;
 const ALL = 'all';
 
 export interface AllowedOriginsOptions {
@@ -24,6 +25,7 @@ export function createAllowedOrigins(pool: Pool, options: AllowedOriginsOptions)
   const union = createCoalescingCache({
     load: () => selectAllOrigins(pool),
     lifetimeMs: MAX_AGE_MS,
+    renewAfterMs: RENEW_AFTER_MS,
     maximumEntries: 1,
     nowMs,
   });

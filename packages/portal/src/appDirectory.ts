@@ -10,6 +10,7 @@ import { loadSettings } from './settingRecords.ts';
 import type { SettingKey, SettingValues } from './settings.ts';
 
 const MAX_AGE_MS = 900;
+const RENEW_AFTER_MS = 600;
 const MAX_REMEMBERED_APPS = 10_000;
 
 /** Usually awaited; returned at once if the answer is known. */
@@ -38,7 +39,13 @@ export interface AppDirectoryOptions {
 export function createAppDirectory(pool: Pool, options: AppDirectoryOptions): AppDirectory {
   const { secretBox, nowMs = () => performance.now() } = options;
   const cacheOf = <Value>(load: (appId: string) => Promise<Value>) =>
-    createCoalescingCache({ load, lifetimeMs: MAX_AGE_MS, maximumEntries: MAX_REMEMBERED_APPS, nowMs });
+    createCoalescingCache({
+      load,
+      lifetimeMs: MAX_AGE_MS,
+      renewAfterMs: RENEW_AFTER_MS,
+      maximumEntries: MAX_REMEMBERED_APPS,
+      nowMs,
+    });
 
   const knownApps = new Map<string, App>();
   /** By app, then by code and by id. */

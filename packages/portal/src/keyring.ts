@@ -11,6 +11,8 @@ import { hashToken, isToken } from './apiKey.ts';
 import { createKeyLookup, type FoundKey } from './keyLookup.ts';
 
 const MAX_AGE_MS = 900;
+/** Early enough that a request in a steady flow never waits for the database. */
+const RENEW_AFTER_MS = 600;
 /** Unknown keys are cached too; this limits the memory that a flood of them takes. */
 const MAX_REMEMBERED_KEYS = 20_000;
 
@@ -39,6 +41,7 @@ export function createKeyring(pool: Pool, options: KeyringOptions): Keyring {
   const cache = createCoalescingCache<FoundKey | undefined>({
     load: lookup.find,
     lifetimeMs: MAX_AGE_MS,
+    renewAfterMs: RENEW_AFTER_MS,
     maximumEntries: MAX_REMEMBERED_KEYS,
     nowMs,
   });

@@ -1,5 +1,5 @@
 /** The keys of an app. A secret is shown once, when it is created; only its hash is kept. */
-import { given, type Queryable, rowsOf, sql } from '@coffer/database';
+import { given, type Queryable, rawSql, rowsOf, sql } from '@coffer/database';
 import { type Environment, newId } from '@coffer/kernel';
 import type { AdminChange } from './adminActions.ts';
 import { hashToken, hintOf, type KeyKind, mintToken } from './apiKey.ts';
@@ -38,7 +38,7 @@ export const listKeys = (
 const keysWhere = (columns: Readonly<Record<string, string | undefined>>) =>
   sql('api_keys')
     .withSchema('records')
-    .select(sql.raw(AS_KEY))
+    .select(rawSql(AS_KEY))
     .where(given(columns))
     .orderBy(['created_at', 'key_id']);
 
