@@ -49,7 +49,7 @@ export const custodyContext = defineContext({
       accounts,
       users,
       hasCurrency,
-      lockTimeoutSeconds: async (appId, environment) =>
+      lockTimeoutSeconds: (appId, environment) =>
         directory.setting(appId, environment, 'custodyLockTimeoutSeconds'),
     });
     holds.register('stake', stakeHoldAct(pools));

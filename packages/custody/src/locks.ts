@@ -15,7 +15,14 @@ import {
   requestedBy,
   type StreamEvent,
 } from '@coffer/event-store';
-import { type AppPlace, type Clock, type Environment, type FailPoint, isoTimeOf } from '@coffer/kernel';
+import {
+  type AppPlace,
+  type Clock,
+  type Environment,
+  type EventMetadata,
+  type FailPoint,
+  isoTimeOf,
+} from '@coffer/kernel';
 import type { Users } from '@coffer/users';
 import { z } from 'zod';
 import { type LockedAnswer, type LostAnswer, lockedAnswer } from './domain/pool.answers.ts';
@@ -33,7 +40,7 @@ export interface LockDependencies {
   readonly users: Pick<Users, 'show' | 'requireActive'>;
   readonly hasCurrency: (appId: string, currencyId: number) => Promise<boolean>;
   /** How long a stake may wait for its confirmation. */
-  readonly lockTimeoutSeconds: (appId: string, environment: Environment) => Promise<number>;
+  readonly lockTimeoutSeconds: (appId: string, environment: Environment) => number | Promise<number>;
 }
 
 export function createLocks(dependencies: LockDependencies) {
@@ -73,11 +80,9 @@ export function createLocks(dependencies: LockDependencies) {
       amount,
       request: { poolId, betId, lockedAt, confirmBy },
     };
-    const hold = await accounts.hold(
-      held.account,
-      { holdId: held.holdId, amount, purpose: 'stake', request: held.request },
-      requestedBy(context, isoTimeOf(clock)),
-    );
+    const by = requestedBy(context, isoTimeOf(clock));
+    const order = { holdId: held.holdId, amount, purpose: 'stake', request: held.request } as const;
+    const hold = await accounts.hold(held.account, order, by);
     failPoint('lock.held');
 
     switch (hold.outcome) {
@@ -92,7 +97,7 @@ export function createLocks(dependencies: LockDependencies) {
       // What this request has just held need not be read from its event.
       const outcome =
         hold.outcome === 'held'
-          ? await lockHeld(held, hold.cause, context.deadlineMs)
+          ? await lockHeld(held, hold.cause, context.deadlineMs, by.metadata)
           : await lockFromHold(hold.cause, context.deadlineMs);
       failPoint('lock.locked');
       const { answer } = outcome;
@@ -114,11 +119,13 @@ export function createLocks(dependencies: LockDependencies) {
     { account, holdId, amount, request: { poolId, ...stake } }: HeldStake,
     cause: StreamEvent,
     deadlineMs: number,
+    metadata?: EventMetadata,
   ): Promise<Outcome<ActAnswer>> {
     const stream = streamOf(account, poolId);
     const { userId, currencyId } = account;
     const command: PoolCommand = { type: 'LockStake', userId, currencyId, amount, ...stake };
-    const outcome = await handler.execute(pool, stream, command, causedBy(cause, stream, deadlineMs));
+    const context = causedBy(cause, stream, deadlineMs, 0, metadata);
+    const outcome = await handler.execute(pool, stream, command, context);
     const { answer } = outcome;
     if (answer.outcome === 'lost') {
       await accounts.closeHold(account, { holdId, payout: amount }, cause, deadlineMs);

@@ -3,11 +3,7 @@
  * store is slow, unavailable or loses replies, and whose requests die between their steps. Afterwards nothing may be half
  * done: no hold without a stake that waits in a pool, no payout without a stake, and every repeat gets its answer.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { OutcomeUnknownError, StoreUnreachableError } from '@coffer/event-store';
-import { createMemoryEventStore, createMemoryLog } from '@coffer/event-store/memory';
-import { Died } from '@coffer/event-store/testing';
-import { Rejection } from '@coffer/kernel';
+import { answerOf, createTroubledStore } from '@coffer/event-store/testing';
 import { type Random, randomFrom } from '@coffer/testing';
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -114,17 +110,8 @@ describe('pools: two nodes at once', () => {
 });
 
 async function startRun(random: Random) {
-  let isCalm = true;
-  const happens = (probability: number) => !isCalm && random() < probability;
-  const store = createMemoryEventStore({
-    log: createMemoryLog(),
-    async faults() {
-      while (happens(0.4)) await nextTurn();
-      if (happens(0.05)) return 'fail';
-      return happens(0.1) ? 'loseReply' : undefined;
-    },
-  });
-  const world = await createPoolWorld({ store, mayDie: () => happens(0.1) });
+  const trouble = createTroubledStore(random);
+  const world = await createPoolWorld({ store: trouble.store, mayDie: () => trouble.happens(0.1) });
   const players = await Promise.all([FUNDS, FUNDS, FUNDS].map((amount) => world.newPlayer(amount)));
   const [solPlayer] = players;
   if (solPlayer) {
@@ -142,7 +129,7 @@ async function startRun(random: Random) {
 
   async function take(step: Step): Promise<void> {
     const node = world.nodes[random() < 0.5 ? 0 : 1];
-    const context = { ...world.context(), ...(isCalm ? {} : { deadlineMs: performance.now() }) };
+    const context = { ...world.context(), ...(trouble.isCalm ? {} : { deadlineMs: performance.now() }) };
     switch (step.op) {
       case 'pass':
         world.passSeconds(TIMEOUT_SECONDS / 2);
@@ -174,15 +161,8 @@ async function startRun(random: Random) {
 
   return {
     answers,
-    async play(scenario: readonly Step[]): Promise<void> {
-      isCalm = false;
-      for (let at = 0; at < scenario.length; ) {
-        const together = 1 + Math.floor(random() * 8);
-        await Promise.all(scenario.slice(at, at + together).map(take));
-        at += together;
-      }
-      isCalm = true;
-    },
+    play: (scenario: readonly Step[]) =>
+      trouble.inTrouble(scenario, (together) => Promise.all(together.map(take))),
     async requireNothingHalfDone(): Promise<void> {
       // The first round may lock stakes and close holds that others were lost to.
       await world.finish();
@@ -256,20 +236,5 @@ async function ask(
       return JSON.stringify(
         refundedBody(id, (await pools.refund(place, { poolId: id, reason: asked.reason }, context)).answer),
       );
-  }
-}
-
-/** A refusal is an answer; a request that died, or whose write has an unknown outcome, gives none. */
-async function answerOf(
-  pending: Promise<unknown>,
-): Promise<{ readonly code: string; readonly body?: string | undefined }> {
-  try {
-    const body = await pending;
-    return { code: 'accepted', body: typeof body === 'string' ? body : undefined };
-  } catch (error) {
-    if (error instanceof Rejection) return { code: error.code };
-    const isPassing = error instanceof OutcomeUnknownError || error instanceof StoreUnreachableError;
-    if (isPassing || error instanceof Died) return { code: 'no answer' };
-    throw error;
   }
 }

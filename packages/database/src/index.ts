@@ -1,4 +1,5 @@
 export * from './advisoryLock.ts';
+export * from './binaryArrays.ts';
 export * from './migrate.ts';
 export * from './pool.ts';
 export * from './queries.ts';

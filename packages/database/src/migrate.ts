@@ -6,7 +6,8 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import knex, { type Knex } from 'knex';
+import type { Knex } from 'knex';
+import { knex } from './knex.ts';
 import { type Client, type Pool, withConnection } from './pool.ts';
 
 /** One part of the service: a folder of SQL files, and the schema in which they create its tables. */
@@ -24,6 +25,9 @@ export class NewerDatabaseError extends Error {
 const MIGRATION_LOCK = 7_263_001;
 
 const TABLE = 'knex_migrations';
+/** Of releases before knex. */
+const FORMER_TABLE = 'migrations';
+const FORMER_RECORD = "name || ' ' || sha256";
 
 /**
  * Brings the schemas up to date. Each file runs in the transaction that records it. Throws when an applied file has
@@ -61,6 +65,8 @@ async function filesOf(folder: string): Promise<File[]> {
 }
 
 async function migrateSchema(client: Client, schema: string, files: File[]): Promise<void> {
+  await createSchema(client, schema);
+  if (await isUpToDate(client, schema, files)) return;
   const { migrate: migrator } = knexOn(client);
   const config: Knex.MigratorConfig = {
     schemaName: schema,
@@ -74,7 +80,6 @@ async function migrateSchema(client: Client, schema: string, files: File[]): Pro
       getMigration: async ({ sql }: File) => ({ up: () => client.query(sql), down: neverDown }),
     },
   };
-  await createSchema(client, schema);
   // Creates knex's own tables as well.
   const listed = async (): Promise<[{ name: string }[], File[]]> => migrator.list(config);
   let [applied, pending] = await listed();
@@ -84,6 +89,30 @@ async function migrateSchema(client: Client, schema: string, files: File[]): Pro
   // Nobody alive holds knex's lock: only this connection has the advisory lock.
   await migrator.forceFreeMigrationsLock(config);
   for (const _ of pending) await migrator.up(config);
+}
+
+/** As at most starts, which then do not even load knex. */
+async function isUpToDate(client: Client, schema: string, files: readonly File[]): Promise<boolean> {
+  const recorded = new Set(await recordsIn(client, `${schema}.${TABLE}`, 'name'));
+  const former = await recordsIn(client, `${schema}.${FORMER_TABLE}`, FORMER_RECORD);
+  const expected = files.map(({ record }) => record);
+  return (
+    recorded.size === expected.length && [...expected, ...former].every((record) => recorded.has(record))
+  );
+}
+
+/** None if there is no such table. */
+async function recordsIn(client: Client, table: string, record: string): Promise<readonly string[]> {
+  if (!(await isTable(client, table))) return [];
+  const { rows } = await client.query<{ record: string }>(`select ${record} as record from ${table}`);
+  return rows.map((row) => row.record);
+}
+
+async function isTable(client: Client, name: string): Promise<boolean> {
+  const { rows } = await client.query<{ exists: boolean }>('select to_regclass($1) is not null as exists', [
+    name,
+  ]);
+  return rows[0]?.exists ?? false;
 }
 
 /** A knex with this connection only, so that everything it runs is under the connection's lock. */
@@ -114,14 +143,11 @@ async function createSchema(client: Client, schema: string): Promise<void> {
  * node of such a release that restarts while the others are being replaced.
  */
 async function takeOver(client: Client, schema: string): Promise<boolean> {
-  const { rows } = await client.query<{ exists: boolean }>('select to_regclass($1) is not null as exists', [
-    `${schema}.migrations`,
-  ]);
-  if (!rows[0]?.exists) return false;
+  if (!(await isTable(client, `${schema}.${FORMER_TABLE}`))) return false;
   const { rowCount } = await client.query(
     `insert into ${schema}.${TABLE} (name, batch, migration_time)
      select record, 0, applied_at
-       from (select name || ' ' || sha256 as record, applied_at from ${schema}.migrations) as former
+       from (select ${FORMER_RECORD} as record, applied_at from ${schema}.${FORMER_TABLE}) as former
       where not exists (select from ${schema}.${TABLE} where name = record)
       order by applied_at, record`,
   );

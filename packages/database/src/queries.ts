@@ -1,10 +1,21 @@
 /** Queries whose shape depends on the caller (optional filters, an order, a cursor), built by knex. */
-import knex, { type Knex } from 'knex';
+import type { Knex } from 'knex';
 import type pg from 'pg';
+import { knex } from './knex.ts';
 import type { Queryable } from './pool.ts';
 
-/** Builds SQL only, without a connection: `rowsOf` runs it. */
-export const sql: Knex = knex({ client: 'pg' });
+let builder: Knex | undefined;
+
+function builderOnce(): Knex {
+  builder ??= knex({ client: 'pg' });
+  return builder;
+}
+
+/** A query of the table. Builds SQL only, without a connection: `rowsOf` runs it. */
+export const sql = (table: string): Knex.QueryBuilder => builderOnce()(table);
+
+/** SQL that is part of a query as it stands. */
+export const rawSql = (text: string): Knex.Raw => builderOnce().raw(text);
 
 export async function rowsOf<Row extends pg.QueryResultRow>(
   db: Queryable,

@@ -1,5 +1,5 @@
 /** The write context of a command: one that a request asks for, or one that follows from an event. */
-import { decodeMetadata, uuidFromParts } from '@coffer/kernel';
+import { decodeMetadata, type EventMetadata, uuidFromParts } from '@coffer/kernel';
 import type { CommandContext, Deadline, EventIds } from './commands.ts';
 import type { StreamEvent } from './port.ts';
 
@@ -26,8 +26,10 @@ export function causedBy(
   deadlineMs: number,
   /** Tells the commands apart that follow from one cause on one stream. */
   nth = 0,
+  /** What the cause was just written with, which need not be read from it. */
+  metadata: Omit<EventMetadata, 'causationId'> = decodeMetadata(cause.metadata),
 ): CommandContext {
-  const { correlationId, actor, occurredAt } = decodeMetadata(cause.metadata);
+  const { correlationId, actor, occurredAt } = metadata;
   return {
     metadata: { correlationId, causationId: cause.id, actor, occurredAt },
     deadlineMs,

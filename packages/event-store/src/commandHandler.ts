@@ -12,13 +12,13 @@
  */
 import assert from 'node:assert/strict';
 import { appendUntilKnown } from './appendUntilKnown.ts';
-import type { CommandHandler, Outcome, Settled } from './commands.ts';
+import type { CommandHandler, Deadline, Outcome, Settled } from './commands.ts';
 import { StoreOverloadedError } from './errors.ts';
 import type { EventStore } from './port.ts';
 import { decideRound, type Round } from './round.ts';
 import type { SnapshotStore } from './snapshots.ts';
 import type { StreamReturn } from './stateStats.ts';
-import { type StreamState, stateOf } from './streamState.ts';
+import { stateOf } from './streamState.ts';
 import { createStreamStates } from './streamStates.ts';
 import {
   type AnyStreamType,
@@ -72,30 +72,35 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
       });
       return results as readonly Settled<never>[];
     },
-    async load(type, stream, context) {
+    load(type, stream, context) {
       // With no command under way, the state at hand need not take its turn.
       const known = lanes.has(stream) || pending >= maxPending ? undefined : states.remembered(stream);
-      // The stream's name says that it is of this type.
-      if (known && (await isConfirmed(known))) return known.state as never;
-      const [settled] = await enqueue(anyTypeOf(type), stream, {
-        decides: [(state) => ({ events: [], answer: state })],
-        context: undefined,
-        deadlineMs: context.deadlineMs,
-      });
-      return unwrap(settled).answer;
+      if (!known) return loadInTurn(anyTypeOf(type), stream, context);
+      pending += 1;
+      return states.isCurrent(known).then(
+        (isCurrent) => {
+          pending -= 1;
+          // The stream's name says that it is of this type.
+          return isCurrent ? (known.state as never) : loadInTurn(anyTypeOf(type), stream, context);
+        },
+        (error: unknown) => {
+          pending -= 1;
+          throw error;
+        },
+      );
     },
     forget: states.forget,
     saveStates: states.save,
     stats: () => ({ pending, ...states.stats() }),
   };
 
-  async function isConfirmed(known: StreamState): Promise<boolean> {
-    pending += 1;
-    try {
-      return await states.isCurrent(known);
-    } finally {
-      pending -= 1;
-    }
+  async function loadInTurn(type: AnyStreamType, stream: string, { deadlineMs }: Deadline): Promise<never> {
+    const [settled] = await enqueue(type, stream, {
+      decides: [(state) => ({ events: [], answer: state })],
+      context: undefined,
+      deadlineMs,
+    });
+    return unwrap(settled).answer;
   }
 
   function enqueue(
@@ -145,19 +150,15 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
       putBack(lane.queue, works.slice(round.works.length));
       works = round.works;
 
-      if (round.events.length === 0) {
+      const { events } = round;
+      if (events.length === 0) {
         if (round.onlyReplays || (await states.isCurrent(current))) return answer(round);
         conflicts += 1;
         current = await states.read(lane, current);
         continue;
       }
       // Whatever can throw comes before the append: after it, the events of a refused work would be in the log.
-      const next = stateOf(
-        current,
-        round.state,
-        current.revision + round.events.length,
-        round.events.at(-1)?.id,
-      );
+      const next = stateOf(current, round.state, current.revision + events.length, events.at(-1)?.id);
       const outcome = await appendUntilKnown({ store, lane, round, current, refuse });
       switch (outcome) {
         case 'accepted':

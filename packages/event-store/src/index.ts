@@ -10,6 +10,12 @@ export { type LogRight, logRights } from './logRights.ts';
 export { type OurLog, ourLog } from './ourLog.ts';
 export * from './port.ts';
 export * from './readEvent.ts';
-export { type KeptSnapshots, packState, unpackState } from './snapshots.ts';
+export {
+  type KeptSnapshot,
+  type KeptSnapshots,
+  type PackedState,
+  packState,
+  unpackState,
+} from './snapshots.ts';
 export type { StreamReturn } from './stateStats.ts';
 export { anyTypeOf } from './works.ts';

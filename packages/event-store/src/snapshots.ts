@@ -30,12 +30,12 @@ export interface SnapshotStore {
 /** Snapshots as stored, whoever wrote them: for a verification, which compares them with the fold. */
 export interface KeptSnapshots {
   readonly placesAmong: (streams: readonly string[]) => Promise<readonly SnapshotPlace[]>;
-  readonly read: (place: SnapshotPlace) => Promise<(Omit<Snapshot, 'state'> & KeptState) | undefined>;
+  /** One for each place, in their order. */
+  readonly read: (places: readonly SnapshotPlace[]) => Promise<readonly (KeptSnapshot | undefined)[]>;
 }
 
-interface KeptState {
-  /** The state as `packState` gave it. */
-  readonly text: string;
+export interface KeptSnapshot extends Omit<Snapshot, 'state'> {
+  readonly state: PackedState;
   /** False if the service did not write it; it is then not used. */
   readonly isAuthentic: boolean;
 }
@@ -87,16 +87,20 @@ export function isRowToGo(need: SnapshotNeed, isOnItsWay: boolean): boolean {
   return need.isEnded && !isLongEnough(need) && (isOnItsWay || need.savedRevision >= 0);
 }
 
-/** As text: the facts in the first line, and the bytes, if any, in base64 in the second. */
-export function packState({ facts, bytes }: EncodedState): string {
-  const json = JSON.stringify(facts);
-  if (!bytes) return json;
-  return `${json}\n${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64')}`;
+/** A state as it is stored. */
+export interface PackedState {
+  /** JSON. */
+  readonly facts: string;
+  readonly bytes: Uint8Array;
 }
 
+export const packState = ({ facts, bytes = new Uint8Array() }: EncodedState): PackedState => ({
+  facts: JSON.stringify(facts),
+  bytes,
+});
+
 /** Throws where the facts are not JSON. */
-export function unpackState(text: string): EncodedState {
-  const end = text.indexOf('\n');
-  if (end < 0) return { facts: JSON.parse(text) };
-  return { facts: JSON.parse(text.slice(0, end)), bytes: Buffer.from(text.slice(end + 1), 'base64') };
-}
+export const unpackState = ({ facts, bytes }: PackedState): EncodedState => ({
+  facts: JSON.parse(facts),
+  ...(bytes.length > 0 && { bytes }),
+});

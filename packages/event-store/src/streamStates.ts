@@ -105,10 +105,8 @@ export function createStreamStates(options: StreamStatesOptions): StreamStates {
       return remember(await coldFold(of));
     },
 
-    async isCurrent({ stream, revision, lastEventId }) {
-      const head = await headOf(stream);
-      return (head?.revision ?? -1) === revision && head?.eventId === lastEventId;
-    },
+    isCurrent: ({ stream, revision, lastEventId }) =>
+      headOf(stream).then((head) => (head?.revision ?? -1) === revision && head?.eventId === lastEventId),
 
     keep: remember,
     drop(stream) {

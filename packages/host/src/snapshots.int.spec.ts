@@ -44,9 +44,8 @@ describe('snapshots of streams', () => {
     await world.pool.query(
       `update cache.snapshots s set revision = e.revision, event_id = e.id,
               state = jsonb_set(
-                jsonb_set(split_part(state, E'\\n', 1)::jsonb, '{balance}', '"10000"'),
-                '{revision}', to_jsonb(e.revision)
-              )::text || E'\\n' || split_part(state, E'\\n', 2)
+                jsonb_set(state::jsonb, '{balance}', '"10000"'), '{revision}', to_jsonb(e.revision)
+              )::text
          from (select revision, id from log.events where stream = $1 order by revision desc limit 1) e
         where s.stream = $1`,
       [stream],

@@ -75,10 +75,12 @@ export function decodeMetadata(text: string): StoredMetadata {
   return lastDecoded.metadata;
 }
 
+const FIRST_VERSION = '{"v":1,';
 const LEADING_VERSION = /^\{"v":([1-9][0-9]{0,8})[,}]/;
 
 /** The version is written first, so that a fold need not parse the metadata of every event. */
 function schemaVersionOf(metadata: string): number {
+  if (metadata.startsWith(FIRST_VERSION)) return 1;
   const version = LEADING_VERSION.exec(metadata)?.[1];
   return version === undefined ? decodeMetadata(metadata).v : Number(version);
 }

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { KeyIndex, keyWordsOf } from './keyIndex.ts';
@@ -11,6 +11,14 @@ describe('the key of a text', () => {
       0x00112233, 0x44556677, 0x8899aabb, 0xccddeeff,
     ]);
   });
+
+  it('is the first half of the SHA-256 of any other text, because snapshots hold it', () =>
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        const digest = createHash('sha256').update(text).digest();
+        expect(wordsOf(text)).to.deep.equal([0, 4, 8, 12].map((at) => digest.readUInt32LE(at)));
+      }),
+    ));
 
   it('tells apart what differs in a letter, its case or its length', () => {
     const uuid = 'a0112233-4455-6677-8899-aabbccddeeff';

@@ -26,10 +26,18 @@ export function keyWordsOf(text: string): KeyWords {
   if (text === scratchText) return scratch;
   scratchText = text;
   if (text.length === UUID_LENGTH && readUuid(text)) return scratch;
-  const digest = hash('sha256', text, 'buffer');
-  for (let word = 0; word < WORDS; word++) scratch[word] = digest.readUInt32LE(word * 4);
+  // Of one byte a character: a buffer takes four times as long.
+  const digest = hash('sha256', text, 'binary');
+  for (let word = 0; word < WORDS; word++) scratch[word] = wordAt(digest, word * 4);
   return scratch;
 }
+
+/** Little-endian. */
+const wordAt = (bytes: string, at: number): number =>
+  bytes.charCodeAt(at) |
+  (bytes.charCodeAt(at + 1) << 8) |
+  (bytes.charCodeAt(at + 2) << 16) |
+  (bytes.charCodeAt(at + 3) << 24);
 
 /** False for what is no UUID in lower case: two spellings of one UUID are two texts. */
 function readUuid(text: string): boolean {
@@ -284,9 +292,6 @@ const BYTES_OF_BLOCK = 450;
 const NO_BLOCK = new Uint32Array();
 
 const maskOf = (buckets: number): number => 2 ** (32 - Math.clz32(buckets - 1)) - 1;
-
-/** By an eighth: room that is not used costs memory in every column, and copying is cheap. */
-const grownCapacity = (size: number): number => size + Math.max(LEAST_ROWS, size >> 3);
 
 /** The mixing step of MurmurHash3, over the four words from there on. */
 function hashOf(words: Uint32Array, from: number): number {

@@ -8,6 +8,7 @@ import type { Queryable } from '@coffer/database';
 import type { RecordedEvent } from '@coffer/event-store';
 import type { Environment } from '@coffer/kernel';
 import { createRowCache, type RowCache } from './rowCache.ts';
+import { type InsertRows, rowInserts, sent } from './rowInserts.ts';
 import { isNewTo } from './rowProjection.ts';
 import {
   column,
@@ -87,6 +88,8 @@ export function projectBooks(
 ): Projection {
   const accountRows = createRowCache(schema, accountTable);
   const balanceRows = createRowCache(schema, trialBalanceTable);
+  const insertPostings = rowInserts(`${schema}.postings`, postingColumns);
+  const insertHolds = rowInserts(`${schema}.holds`, holdColumns);
 
   return {
     forget() {
@@ -122,15 +125,15 @@ export function projectBooks(
         }
       }
       const balances = await trialBalancesOf(db, balanceRows, entries);
-      const postings: unknown[] = [];
+      const postings: NumberedPosting[] = [];
       for await (const part of inTurns(entries)) {
-        postings.push(...part.flatMap((entry) => postingRows(entry, balances)));
+        for (const entry of part) addPostings(postings, entry, balances);
       }
 
       await accounts.save(db, accountRows);
       await balances.save(db, balanceRows);
-      await insertRows(db, `${schema}.postings`, postings);
-      await writeHolds(db, schema, entries);
+      await insertPostings(db, postings);
+      await writeHolds(db, schema, entries, insertHolds);
     },
     async pass(db, event) {
       if (!books.concerns(event)) return;
@@ -218,12 +221,37 @@ async function trialBalancesOf(
   return running(await cache.read(db, [...new Set(books)]), ({ book }) => book);
 }
 
-/** Each posting with the balance of its account before and after: the player's own, or the book account. */
-function postingRows(
-  { owner, previous, subject, occurredAt, postings, logOrdinal }: NumberedEntry,
-  balances: Running<TrialBalanceRow>,
-) {
-  const { stream, revision, appId, environment, userId, currencyId } = owner;
+interface NumberedPosting {
+  readonly entry: NumberedEntry;
+  /** In its entry, from 1. */
+  readonly number: number;
+  readonly account: string;
+  readonly amount: bigint;
+  /** The balance of the account before it: of the player's own, or of the book account. */
+  readonly previous: bigint;
+}
+
+const postingColumns = {
+  log_ordinal: sent.bigint(({ entry }: NumberedPosting) => entry.logOrdinal),
+  number: sent.integer(({ number }: NumberedPosting) => number),
+  stream: sent.text(({ entry }: NumberedPosting) => entry.owner.stream),
+  revision: sent.integer(({ entry }: NumberedPosting) => entry.owner.revision),
+  app_id: sent.text(({ entry }: NumberedPosting) => entry.owner.appId),
+  environment: sent.text(({ entry }: NumberedPosting) => entry.owner.environment),
+  user_id: sent.text(({ entry }: NumberedPosting) => entry.owner.userId),
+  currency_id: sent.integer(({ entry }: NumberedPosting) => entry.owner.currencyId),
+  account: sent.text(({ account }: NumberedPosting) => account),
+  subject: sent.text(({ entry }: NumberedPosting) => entry.subject),
+  amount: sent.amount(({ amount }: NumberedPosting) => amount),
+  previous_balance: sent.amount(({ previous }: NumberedPosting) => previous),
+  current_balance: sent.amount(({ previous, amount }: NumberedPosting) => previous + amount),
+  occurred_at: sent.instant(({ entry }: NumberedPosting) => entry.occurredAt),
+};
+
+/** Also counts them in the book accounts. */
+function addPostings(all: NumberedPosting[], entry: NumberedEntry, balances: Running<TrialBalanceRow>): void {
+  const { owner, previous, postings } = entry;
+  const { appId, environment, userId, currencyId } = owner;
   const own =
     userId === null
       ? new Map<string, bigint>()
@@ -231,66 +259,64 @@ function postingRows(
           ['available', previous?.available ?? 0n],
           ['held', previous?.held ?? 0n],
         ]);
-  return postings.map((posting, index) => {
-    const book = bookOf(owner, posting.account);
+  for (const [index, { account, amount }] of postings.entries()) {
+    const book = bookOf(owner, account);
     const total = balances.get(book)?.balance ?? 0n;
-    balances.set({
-      book,
-      appId,
-      environment,
-      currencyId,
-      account: posting.account,
-      balance: total + posting.amount,
-    });
-    const before = own.get(posting.account) ?? total;
-    if (own.has(posting.account)) own.set(posting.account, before + posting.amount);
-    return {
-      log_ordinal: logOrdinal,
-      number: index + 1,
-      stream,
-      revision,
-      app_id: appId,
-      environment,
-      user_id: userId,
-      currency_id: currencyId,
-      account: posting.account,
-      subject,
-      amount: posting.amount.toString(),
-      previous_balance: before.toString(),
-      current_balance: (before + posting.amount).toString(),
-      occurred_at: occurredAt,
-    };
-  });
+    balances.set({ book, appId, environment, currencyId, account, balance: total + amount });
+    const before = own.get(account) ?? total;
+    if (own.has(account)) own.set(account, before + amount);
+    all.push({ entry, number: index + 1, account, amount, previous: before });
+  }
 }
 
-async function writeHolds(db: Queryable, schema: string, entries: readonly NumberedEntry[]): Promise<void> {
-  const opened = new Map<string, Record<string, unknown>>();
+interface OpenedHold {
+  readonly owner: Owner;
+  readonly opens: NonNullable<BookEntry['opens']>;
+  /** If it was closed in the same page. */
+  closing?: { readonly payout: bigint; readonly revision: number };
+}
+
+const holdColumns = {
+  stream: sent.text(({ owner }: OpenedHold) => owner.stream),
+  hold_id: sent.text(({ opens }: OpenedHold) => opens.holdId),
+  app_id: sent.text(({ owner }: OpenedHold) => owner.appId),
+  environment: sent.text(({ owner }: OpenedHold) => owner.environment),
+  user_id: sent.text(({ owner }: OpenedHold) => owner.userId),
+  currency_id: sent.integer(({ owner }: OpenedHold) => owner.currencyId),
+  purpose: sent.text(({ opens }: OpenedHold) => opens.purpose),
+  amount: sent.amount(({ opens }: OpenedHold) => opens.amount),
+  payout: sent.optionalAmount(({ closing }: OpenedHold) => closing?.payout),
+  held_at_revision: sent.integer(({ owner }: OpenedHold) => owner.revision),
+  closed_at_revision: sent.optionalInteger(({ closing }: OpenedHold) => closing?.revision),
+};
+
+async function writeHolds(
+  db: Queryable,
+  schema: string,
+  entries: readonly NumberedEntry[],
+  insertHolds: InsertRows<OpenedHold>,
+): Promise<void> {
+  const opened = new Map<string, OpenedHold>();
   const closed: Record<string, unknown>[] = [];
   for (const { owner, opens, closes } of entries) {
-    const { stream, revision, appId, environment, userId, currencyId } = owner;
-    if (opens) {
-      opened.set(`${stream} ${opens.holdId}`, {
-        stream,
-        hold_id: opens.holdId,
-        app_id: appId,
-        environment,
-        user_id: userId,
-        currency_id: currencyId,
-        purpose: opens.purpose,
-        amount: opens.amount.toString(),
-        held_at_revision: revision,
-      });
-    }
+    const { stream, revision } = owner;
+    if (opens) opened.set(`${stream} ${opens.holdId}`, { owner, opens });
     if (closes) {
-      const closing = { payout: closes.payout.toString(), closed_at_revision: revision };
-      const inPage = opened.get(`${stream} ${closes.holdId}`);
-      const amount = closes.amount.toString();
-      if (!inPage) closed.push({ stream, hold_id: closes.holdId, amount, ...closing });
-      else if (inPage.amount === amount) Object.assign(inPage, closing);
-      else throw new Error(`${closes.holdId} of ${stream} closes a different amount than it holds.`);
+      const { holdId, amount, payout } = closes;
+      const inPage = opened.get(`${stream} ${holdId}`);
+      if (!inPage) {
+        closed.push({
+          stream,
+          hold_id: holdId,
+          amount: amount.toString(),
+          payout: payout.toString(),
+          closed_at_revision: revision,
+        });
+      } else if (inPage.opens.amount === amount) inPage.closing = { payout, revision };
+      else throw new Error(`${holdId} of ${stream} closes a different amount than it holds.`);
     }
   }
-  await insertRows(db, `${schema}.holds`, [...opened.values()]);
+  await insertHolds(db, [...opened.values()]);
   await closeHolds(db, schema, closed);
 }
 
@@ -306,16 +332,6 @@ async function closeHolds(db: Queryable, schema: string, rows: readonly unknown[
       values: [JSON.stringify(part)],
     });
     assert.equal(rowCount, part.length, 'every hold that closes is open, with that amount');
-  }
-}
-
-async function insertRows(db: Queryable, table: string, rows: readonly unknown[]): Promise<void> {
-  for await (const part of inTurns(rows, ROWS_A_STATEMENT)) {
-    await db.query({
-      name: `insert ${table}`,
-      text: `insert into ${table} select * from json_populate_recordset(null::${table}, $1)`,
-      values: [JSON.stringify(part)],
-    });
   }
 }
 

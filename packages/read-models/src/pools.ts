@@ -10,6 +10,7 @@ import type { Environment } from '@coffer/kernel';
 import { listRows } from './listRows.ts';
 import type { Page, PageRequest } from './pages.ts';
 import { createRowCache } from './rowCache.ts';
+import { rowInserts, sent } from './rowInserts.ts';
 import { isNewTo } from './rowProjection.ts';
 import { column, hidden, ROWS_A_STATEMENT, type RowOf, type RowTable, rowTable } from './rowTable.ts';
 import { liveReadSchema } from './schema.ts';
@@ -87,6 +88,7 @@ interface PoolCredit {
 
 export function projectPools(schema: string, pools: PoolsProjection): Projection {
   const cache = createRowCache(schema, poolTable);
+  const insertStakes = rowInserts(`${schema}.pool_stakes`, stakeColumns);
   return {
     forget: cache.forget,
     async apply(db, events, ordinalBefore) {
@@ -117,7 +119,7 @@ export function projectPools(schema: string, pools: PoolsProjection): Projection
       }
       await cache.write(db, before, [...after.values()]);
       // A stake is locked first and marked at most twice, and the end of its pool is the last that happens to it.
-      await insertStakes(db, schema, changes);
+      await insertStakes(db, changes.filter(isLock));
       await markStakes(db, schema, changes, 'confirmed');
       await markStakes(db, schema, changes, 'released');
       for (const change of changes) await closeStakes(db, schema, change);
@@ -147,37 +149,25 @@ function afterCredit(pool: PoolRow, { cause }: PoolCredit, ordinal: number): Poo
   return { ...pool, creditsDone: pool.creditsDone + 1, creditsDoneAt: ordinal };
 }
 
-async function insertStakes(db: Queryable, schema: string, changes: readonly PoolChange[]): Promise<void> {
-  const rows = changes.flatMap(({ pool, locks }) =>
-    locks
-      ? [
-          {
-            stream: pool.stream,
-            number: locks.number,
-            app_id: pool.appId,
-            environment: pool.environment,
-            bet_id: locks.betId,
-            user_id: locks.userId,
-            currency_id: pool.currencyId,
-            account: locks.account,
-            hold_id: locks.holdId,
-            amount: locks.amount.toString(),
-            status: 'locked',
-            credit_due: false,
-            confirm_by: locks.confirmBy,
-          },
-        ]
-      : [],
-  );
-  for await (const part of inTurns(rows, ROWS_A_STATEMENT)) {
-    await db.query({
-      name: `insert ${schema}.pool_stakes`,
-      text: `insert into ${schema}.pool_stakes
-             select * from json_populate_recordset(null::${schema}.pool_stakes, $1)`,
-      values: [JSON.stringify(part)],
-    });
-  }
-}
+type Lock = PoolChange & Required<Pick<PoolChange, 'locks'>>;
+
+const isLock = (change: PoolChange): change is Lock => change.locks !== undefined;
+
+const stakeColumns = {
+  stream: sent.text(({ pool }: Lock) => pool.stream),
+  number: sent.integer(({ locks }: Lock) => locks.number),
+  app_id: sent.text(({ pool }: Lock) => pool.appId),
+  environment: sent.text(({ pool }: Lock) => pool.environment),
+  bet_id: sent.text(({ locks }: Lock) => locks.betId),
+  user_id: sent.text(({ locks }: Lock) => locks.userId),
+  currency_id: sent.integer(({ pool }: Lock) => pool.currencyId),
+  account: sent.text(({ locks }: Lock) => locks.account),
+  hold_id: sent.text(({ locks }: Lock) => locks.holdId),
+  amount: sent.amount(({ locks }: Lock) => locks.amount),
+  status: sent.text(() => 'locked'),
+  credit_due: sent.boolean(() => 'false'),
+  confirm_by: sent.instant(({ locks }: Lock) => locks.confirmBy),
+};
 
 async function markStakes(
   db: Queryable,

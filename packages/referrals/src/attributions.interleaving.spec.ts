@@ -3,12 +3,13 @@
  * requests die between their steps. Nobody's chain of referrers may ever come back to them, every request ends, and
  * whoever was told of a referrer keeps it.
  */
+
+import { answerOf, createTroubledStore } from '@coffer/event-store/testing';
 import { randomFrom } from '@coffer/testing';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Attribution } from './attributions.ts';
 import { createReferralWorld, type ReferralNode } from './testing/referralNodes.ts';
-import { answerOf, createTroubledStore } from './testing/troubledStore.ts';
 
 const RUNS = 200;
 const USERS = 6;
@@ -87,7 +88,7 @@ describe('attributions: two nodes at once', () => {
 async function startRun(seed: number, withCodes: number) {
   const random = randomFrom(seed);
   const trouble = createTroubledStore(random);
-  const world = createReferralWorld(trouble);
+  const world = createReferralWorld({ store: trouble.store, mayDie: () => trouble.happens(0.08) });
   const { place, nodes } = world;
   const users = await Promise.all(Array.from({ length: USERS }, () => world.newUser()));
   const idOf = (at: number) => users[at] ?? '';
@@ -143,7 +144,8 @@ async function startRun(seed: number, withCodes: number) {
   return {
     world,
     told,
-    play: (scenario: readonly Step[]) => trouble.inTrouble(scenario, take),
+    play: (scenario: readonly Step[]) =>
+      trouble.inTrouble(scenario, (together) => Promise.all(together.map(take))),
     finishAll,
     async requireNothingHalfDone(): Promise<void> {
       await finishAll();

@@ -3,6 +3,8 @@
  * whose store is slow, unavailable or loses replies, and whose requests die between their steps. Afterwards each key has
  * had one effect, whole, and its request is answered as it was the first time.
  */
+
+import { answerOf, createTroubledStore } from '@coffer/event-store/testing';
 import { MAX_AMOUNT } from '@coffer/kernel';
 import { randomFrom } from '@coffer/testing';
 import { expect } from 'chai';
@@ -10,7 +12,6 @@ import fc from 'fast-check';
 import type { Distribution, Payout, Withdrawal } from './domain/commission.ts';
 import { type Part, remainderOf, splitByLevels } from './domain/splitByLevels.ts';
 import { CHIP, createReferralWorld, type ReferralNode } from './testing/referralNodes.ts';
-import { answerOf, createTroubledStore } from './testing/troubledStore.ts';
 
 const RUNS = 100;
 const USERS = 5;
@@ -125,7 +126,7 @@ const sumOf = (parts: readonly Part[]): bigint => parts.reduce((sum, { amount })
 async function startRun(seed: number) {
   const random = randomFrom(seed);
   const trouble = createTroubledStore(random);
-  const world = createReferralWorld(trouble);
+  const world = createReferralWorld({ store: trouble.store, mayDie: () => trouble.happens(0.08) });
   const { place, nodes } = world;
   const users = await Promise.all(Array.from({ length: USERS }, () => world.newUser()));
   const idOf = (at: number) => users[at] ?? '';
@@ -180,7 +181,8 @@ async function startRun(seed: number) {
 
   return {
     told,
-    play: (scenario: readonly Step[]) => trouble.inTrouble(scenario, take),
+    play: (scenario: readonly Step[]) =>
+      trouble.inTrouble(scenario, (together) => Promise.all(together.map(take))),
     async requireNothingHalfDone(): Promise<void> {
       await world.finish();
       expect(await world.finish(), 'owed for ever').to.equal(0);

@@ -3,11 +3,7 @@
  * replies, and whose requests die between their steps. Afterwards nothing may be half done: each ref has one move, and
  * the accounts show the outcome of each move.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { OutcomeUnknownError, StoreUnreachableError } from '@coffer/event-store';
-import { createMemoryEventStore, createMemoryLog } from '@coffer/event-store/memory';
-import { Died } from '@coffer/event-store/testing';
-import { Rejection } from '@coffer/kernel';
+import { answerOf, createTroubledStore } from '@coffer/event-store/testing';
 import { type MoveEvent, moveEvents, treasuryMoveBody } from '@coffer/moves';
 import { type Random, randomFrom } from '@coffer/testing';
 import { walletStreamName } from '@coffer/wallets';
@@ -81,17 +77,8 @@ describe('the treasury: two nodes at once', () => {
 });
 
 async function startRun(random: Random) {
-  let isCalm = true;
-  const happens = (probability: number) => !isCalm && random() < probability;
-  const store = createMemoryEventStore({
-    log: createMemoryLog(),
-    async faults() {
-      while (happens(0.4)) await nextTurn();
-      if (happens(0.05)) return 'fail';
-      return happens(0.1) ? 'loseReply' : undefined;
-    },
-  });
-  const world = await createTreasuryWorld({ store, mayDie: () => happens(0.15) });
+  const trouble = createTroubledStore(random);
+  const world = await createTreasuryWorld({ store: trouble.store, mayDie: () => trouble.happens(0.15) });
   const players = [await world.newPlayer(), await world.newPlayer()] as const;
   for (const [index, userId] of players.entries()) {
     await ask(world, userId, { kind: 'deposit', player: 0, ref: `funds-${index}`, amount: FUNDS }, 0, 30_000);
@@ -105,7 +92,9 @@ async function startRun(random: Random) {
     const node = random() < 0.5 ? 0 : 1;
     switch (step.op) {
       case 'ask': {
-        const outcome = await answerOf(ask(world, players[step.player], step, node, isCalm ? 30_000 : 0));
+        const outcome = await answerOf(
+          ask(world, players[step.player], step, node, trouble.isCalm ? 30_000 : 0),
+        );
         answers.push(`${step.kind} ${outcome.code}`);
         if (outcome.body === undefined) return;
         // The same request is answered the same, by either node and at any time.
@@ -122,29 +111,25 @@ async function startRun(random: Random) {
         answers.push(`export ${code}`);
         return;
       }
-      default:
+      default: {
+        const { op, ref } = step;
         // The driver ends a move once; a move that does not exist or has ended is ignored.
-        isCalm = true;
-        if (await isUnderWay(world, step.ref)) await world[step.op](step.ref);
-        isCalm = false;
+        await trouble.calmly(async () => {
+          if (await isUnderWay(world, ref)) await world[op](ref);
+        });
+      }
     }
   }
 
   return {
     answers,
-    async play(scenario: readonly Step[]): Promise<void> {
-      isCalm = false;
-      for (let at = 0; at < scenario.length; ) {
-        const together = 1 + Math.floor(random() * 4);
-        const batch = scenario.slice(at, at + together);
+    play: (scenario: readonly Step[]) =>
+      trouble.inTrouble(scenario, async (together) => {
         // Keeping two ends of one move apart would be the driver's job.
-        const asks = batch.filter(({ op }) => op === 'ask' || op === 'finish' || op === 'export');
+        const asks = together.filter(({ op }) => op === 'ask' || op === 'finish' || op === 'export');
         await Promise.all(asks.map(take));
-        for (const step of batch.filter((one) => !asks.includes(one))) await take(step);
-        at += together;
-      }
-      isCalm = true;
-    },
+        for (const step of together.filter((one) => !asks.includes(one))) await take(step);
+      }),
     async requireNothingHalfDone(): Promise<void> {
       // The first round may request moves; a later one does what they owe.
       await world.finish();
@@ -197,21 +182,6 @@ async function ask(
   const { treasury } = world.nodes[node];
   const { answer } = await treasury[kind](world.place, { userId, currency: 1, amount, ref }, context);
   return JSON.stringify(treasuryMoveBody(answer));
-}
-
-/** A refusal is an answer; a request that died, or whose write has an unknown outcome, gives none. */
-async function answerOf(
-  pending: Promise<unknown>,
-): Promise<{ readonly code: string; readonly body?: string | undefined }> {
-  try {
-    const body = await pending;
-    return { code: 'accepted', body: typeof body === 'string' ? body : undefined };
-  } catch (error) {
-    if (error instanceof Rejection) return { code: error.code };
-    const isPassing = error instanceof OutcomeUnknownError || error instanceof StoreUnreachableError;
-    if (isPassing || error instanceof Died) return { code: 'no answer' };
-    throw error;
-  }
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Subscriptions: endpoints of an app, with a secret each that is shown once. Source: spec, Webhook subscription. */
-import { type Client, given, type Queryable, rowsOf, sql } from '@coffer/database';
+import { type Client, given, type Queryable, rawSql, rowsOf, sql } from '@coffer/database';
 import { type Environment, newId, type SecretBox } from '@coffer/kernel';
 import type { EventType } from './domain/eventTypes.ts';
 import { reject } from './errors.ts';
@@ -56,7 +56,7 @@ export async function subscriptionOf(db: Queryable, appId: string, id: string): 
 const subscriptionsWhere = (columns: Readonly<Record<string, string>>) =>
   sql('webhook_subscriptions')
     .withSchema('records')
-    .select(sql.raw(COLUMNS))
+    .select(rawSql(COLUMNS))
     .where(given(columns))
     .whereNot('state', 'deleted')
     .orderBy(['created_at', 'subscription_id']);

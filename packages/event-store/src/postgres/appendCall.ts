@@ -1,7 +1,7 @@
 /** How a batch of appends is passed to the database, and how its answer is read. */
+import { int4Array, int8Array, textArray, uuidArray } from '@coffer/database';
 import type { AppendResult, ExpectedRevision, Position } from '../port.ts';
 import type { AppendEntry, AppendGroup } from './appendQueue.ts';
-import { int4Array, int8Array, textArray, uuidArray } from './binaryArrays.ts';
 
 /** The outcome of each group, in order. The base is the position before the first event written. */
 export type BatchRow = readonly [

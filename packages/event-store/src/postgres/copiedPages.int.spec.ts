@@ -72,6 +72,33 @@ describe('pages of the log that are copied', () => {
     for (const event of copied) expect(bytesOf(event).equals(encoded(event)), event.id).to.equal(true);
   });
 
+  it('of many streams that are read at once hold what each holds by itself, whatever its name', async () => {
+    const names = ["it's", 'a "b"', '\\', "\\' or '", '$1', '{}', 'NULL', 'ŁŁ ', '', ' '];
+    const streams = [...names, ...names.map((name) => `other ${name}`)];
+    await insert(
+      streams.flatMap((stream, place) =>
+        Array.from({ length: 4 }, (_, revision) => ({
+          position: `${4 * place + revision + 1}`,
+          stream,
+          revision,
+          id: randomUUID(),
+          type: 'Happened',
+          data: JSON.stringify({ stream }),
+          metadata: '{}',
+          created: '2026-01-31T12:00:00.123789Z',
+        })),
+      ),
+    );
+    const tails = [...streams, 'none']
+      .toReversed()
+      .map((stream, index) => ({ stream, fromRevision: index % 5 }));
+    const alone = await Promise.all(tails.map((tail) => store.readTails([tail], 2)));
+    const together = await store.readTails(tails, 2);
+    expect(together.map(plain)).to.deep.equal(alone.map(([tail = []]) => plain(tail)));
+    expect(together.map(({ length }) => length)).to.include.members([0, 1, 2]);
+    expect(bytesOf(together.flat()[0] ?? expect.fail('There are none.')).length).to.be.greaterThan(0);
+  });
+
   it('hold as many events as fit, after the first', async () => {
     await pool.query(
       `insert into log.events

@@ -1,5 +1,5 @@
 /** Reads the log page by page, fetching the next page while one is handled. */
-import type { Pool } from '@coffer/database';
+import { int8Array, type Pool, textArray } from '@coffer/database';
 import { StoreRefusedError, StoreUnreachableError } from '../errors.ts';
 import type {
   AppendRequest,
@@ -12,8 +12,7 @@ import type {
   StreamHead,
   StreamTail,
 } from '../port.ts';
-import { int8Array, textArray } from './binaryArrays.ts';
-import { copyPage, type LogPage } from './copiedPages.ts';
+import { copyPage, copyTails, type LogPage } from './copiedPages.ts';
 import { isOwnMistake, isRefused } from './failures.ts';
 import { EVENT_COLUMNS, type EventRow, recordedEvent, rowTypes } from './rows.ts';
 
@@ -23,6 +22,7 @@ const LARGEST_PAGE = 2_000;
 const PAGE_BYTES = 4 * 1024 * 1024;
 /** A smaller page is read by a prepared statement, which need not be planned. */
 const LEAST_COPIED = 250;
+const LEAST_COPIED_TAILS = 16;
 /** A server silent for this long counts as away; otherwise a reader would wait for ever. */
 const READ_TIMEOUT_MS = 15_000;
 /** Larger than any revision or position. */
@@ -46,7 +46,7 @@ function eventsByNumber(rows: readonly NumberedRow[], count: number): readonly (
 }
 
 export function createLogReader(pool: Pool) {
-  const { query, copied } = createReads(pool);
+  const { query, copied, tailsCopied } = createReads(pool);
 
   const streamPage = (direction: 'forwards' | 'backwards', stream: string, from: string, limit: number) =>
     direction === 'forwards'
@@ -142,7 +142,7 @@ export function createLogReader(pool: Pool) {
            select revision, id from log.events e where e.stream = wanted.stream order by revision desc limit 1
          ) latest on true
          order by wanted.number`,
-        [[...streams]],
+        [textArray(streams)],
       );
       return rows.map(([revision, eventId]) =>
         revision === null || eventId === null ? undefined : { revision: Number(revision), eventId },
@@ -153,6 +153,7 @@ export function createLogReader(pool: Pool) {
       tails: readonly StreamTail[],
       limit: number,
     ): Promise<readonly (readonly RecordedEvent[])[]> {
+      if (tails.length >= LEAST_COPIED_TAILS) return tailsCopied(tails, limit);
       const rows = await query<NumberedRow>('coffer-stream-tails', TAILS, [
         textArray(tails.map(({ stream }) => stream)),
         int8Array(tails.map(({ fromRevision }) => fromRevision)),
@@ -191,6 +192,9 @@ function createReads(pool: Pool) {
 
     copied: (after: string, limit: number): Promise<LogPage> =>
       answered(() => copyPage(pool, { after, limit, timeoutMs: READ_TIMEOUT_MS })),
+
+    tailsCopied: (tails: readonly StreamTail[], limit: number) =>
+      answered(() => copyTails(pool, tails, { limit, timeoutMs: READ_TIMEOUT_MS })),
   };
 }
 

@@ -1,7 +1,6 @@
 /** The event store on Postgres: the embedded default, and what one machine can hold. ADR 0003. */
 import { join } from 'node:path';
-import { type Migrations, migrate, type Pool } from '@coffer/database';
-import pg from 'pg';
+import { createPool, type Migrations, migrate, type Pool } from '@coffer/database';
 import { comparePositions, distance, parsePosition } from '../decimalPosition.ts';
 import type { EventStore } from '../port.ts';
 import { type QueueLimits, queueLimits } from '../queueLimits.ts';
@@ -34,15 +33,14 @@ export const migrateLog = (pool: Pool): Promise<void> => migrate(pool, [logMigra
 /** Connects on first use. The schema `log` must exist (`migrateLog`). */
 export function createPostgresEventStore(options: PostgresEventStoreOptions): EventStore {
   const { connectionString, applicationName } = options;
-  const pool = new pg.Pool({
+  const pool = createPool({
     connectionString,
-    application_name: `${applicationName}-read`,
-    max: options.readConnections ?? 8,
-    connectionTimeoutMillis: 5_000,
-    options: READ_SETTINGS,
+    applicationName: `${applicationName}-read`,
+    maxConnections: options.readConnections ?? 8,
+    settings: READ_SETTINGS,
+    // The next read opens a new connection and fails if it cannot.
+    onIdleError: () => undefined,
   });
-  // The next read opens a new connection and fails if it cannot.
-  pool.on('error', () => undefined);
   const reader = createLogReader(pool);
   const pageFrom = sharePages(reader.pageFrom);
   const wakeups = createWakeups({ connectionString, applicationName });

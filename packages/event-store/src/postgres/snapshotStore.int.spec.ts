@@ -49,7 +49,12 @@ describe('snapshots in Postgres', () => {
 
   for (const [what, sql] of [
     ['its state changed', `update cache.snapshots set state = replace(state, '70', '71')`],
-    ['its bytes changed', `update cache.snapshots set state = replace(state, 'Ynl0ZXM=', 'b3RoZXI=')`],
+    ['its bytes changed', `update cache.snapshots set bytes = 'other'`],
+    ['its bytes gone', `update cache.snapshots set bytes = ''`],
+    [
+      'a part of its facts among its bytes',
+      `update cache.snapshots set state = left(state, -2), bytes = convert_to(right(state, 2), 'UTF8') || bytes`,
+    ],
     ['its state written otherwise', `update cache.snapshots set state = state || ' '`],
     ['its revision changed', 'update cache.snapshots set revision = revision + 1'],
     ['its event changed', 'update cache.snapshots set event_id = gen_random_uuid()'],
@@ -66,7 +71,7 @@ describe('snapshots in Postgres', () => {
       const [place] = rows;
       expect(await loaded(secret, place)).to.equal(undefined);
       expect(forged).to.deep.equal([place]);
-      expect(await storeUnder(secret).read(place)).to.include({ isAuthentic: false });
+      expect((await storeUnder(secret).read([place]))[0]).to.include({ isAuthentic: false });
     });
   }
 
@@ -77,6 +82,14 @@ describe('snapshots in Postgres', () => {
     await pool.query(`update cache.snapshots set taken_at = now() - interval '31 days'`);
     await forgetOldSnapshots(pool);
     expect(await loaded(secret)).to.equal(undefined);
+  });
+
+  it('are read for a verification one for each place, in their order', async () => {
+    const { save, read } = storeUnder(secret);
+    await save([{ stream: 'purse-test.app.2', deciderVersion: 3, ...older }]);
+    const places = ['purse-test.app.2', 'purse-test.app.9', stream];
+    const found = await read(places.map((one) => ({ stream: one, deciderVersion: 3 })));
+    expect(found.map((one) => one?.revision)).to.deep.equal([1_000, undefined, 2_000]);
   });
 
   it('are not used under another secret', async () => {

@@ -5,9 +5,20 @@
  */
 import { createHmac, createSecretKey, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { join } from 'node:path';
-import type { Migrations, Pool, Queryable } from '@coffer/database';
 import {
+  byteaArray,
+  int4Array,
+  int8Array,
+  type Migrations,
+  type Pool,
+  type Queryable,
+  textArray,
+  uuidArray,
+} from '@coffer/database';
+import {
+  type KeptSnapshot,
   type KeptSnapshots,
+  type PackedState,
   packState,
   type Snapshot,
   type SnapshotPlace,
@@ -15,7 +26,18 @@ import {
   unpackState,
 } from '../snapshots.ts';
 import { inTurns } from '../turns.ts';
-import { byteaArray, int4Array, int8Array, textArray, uuidArray } from './binaryArrays.ts';
+import {
+  arrayOfIntegers,
+  arrayOfTexts,
+  copyRows,
+  INT8_BYTES,
+  integerAt,
+  lengthOf,
+  readRows,
+  UUID_BYTES,
+  uuidText,
+  valueAt,
+} from './binaryCopy.ts';
 
 /** The whole schema `cache`. */
 export const snapshotMigrations: Migrations = {
@@ -40,11 +62,14 @@ export interface SnapshotStoreOptions {
   readonly onForged: (place: SnapshotPlace) => void;
 }
 
+/** As it was found. */
 interface Row {
-  readonly revision: string;
-  readonly event_id: string;
-  readonly state: string;
+  /** Counted from 1 in the question. */
+  readonly number: number;
+  readonly revision: number;
+  readonly eventId: string;
   readonly mac: Buffer;
+  readonly state: PackedState;
 }
 
 export function createPostgresSnapshotStore(
@@ -52,32 +77,48 @@ export function createPostgresSnapshotStore(
   { secret, onForged }: SnapshotStoreOptions,
 ): SnapshotStore & KeptSnapshots {
   const key = createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', 'coffer snapshots', 32)));
+  /** Of a row, as the last ones were. */
+  let roomBytes = LEAST_ROOM_BYTES;
 
-  /** Covers the whole row; the place has no line break, so a state cannot pass for part of it. */
+  /** Covers the whole row. With the length of the facts, so that they end nowhere else. */
   const macOf = (
     { stream, deciderVersion }: SnapshotPlace,
-    revision: string,
-    eventId: string,
-    state: string,
+    { revision, eventId, state: { facts, bytes } }: Pick<Row, 'revision' | 'eventId' | 'state'>,
   ) =>
     createHmac('sha256', key)
-      .update(`${JSON.stringify([stream, deciderVersion, revision, eventId.toLowerCase()])}\n`)
-      .update(state)
+      .update(
+        `${JSON.stringify([stream, deciderVersion, revision, eventId.toLowerCase(), facts.length])}\n${facts}`,
+      )
+      .update(bytes)
       .digest();
 
-  const keptIn = (place: SnapshotPlace, { revision, event_id: eventId, state, mac }: Row) => {
-    const expected = macOf(place, revision, eventId, state);
+  const keptIn = (place: SnapshotPlace, row: Row): KeptSnapshot => {
+    const { revision, eventId, state, mac } = row;
+    const expected = macOf(place, row);
     const isAuthentic = mac.length === expected.length && timingSafeEqual(mac, expected);
-    return { revision: Number(revision), eventId, text: state, isAuthentic };
+    return { revision, eventId, state, isAuthentic };
+  };
+
+  /** By index among the places. */
+  const rowsOf = async (places: readonly SnapshotPlace[]): Promise<ReadonlyMap<number, Row>> => {
+    const { page } = await copyRows(pool, loadQuery(places), { roomBytes: places.length * roomBytes });
+    roomBytes = Math.max(LEAST_ROOM_BYTES, Math.ceil((ROOM_TO_SPARE * page.length) / places.length));
+    const rows = new Map<number, Row>();
+    readRows(page, LOADED_COLUMNS, (view, at) => {
+      const { row, end } = rowAt(page, view, at);
+      rows.set(row.number - 1, row);
+      return end;
+    });
+    return rows;
   };
 
   return {
-    async read(place) {
-      const { rows } = await pool.query<Row>(
-        'select revision, event_id, state, mac from cache.snapshots where stream = $1 and decider_version = $2',
-        [place.stream, place.deciderVersion],
-      );
-      return rows[0] && keptIn(place, rows[0]);
+    async read(places) {
+      const found = await rowsOf(places);
+      return places.map((place, index) => {
+        const row = found.get(index);
+        return row && keptIn(place, row);
+      });
     },
     async placesAmong(streams) {
       const { rows } = await pool.query<{ stream: string; decider_version: number }>(
@@ -87,21 +128,16 @@ export function createPostgresSnapshotStore(
       return rows.map(({ stream, decider_version: deciderVersion }) => ({ stream, deciderVersion }));
     },
     async load(places) {
-      // Planned each time: a plan made while the table was small would scan it.
-      const { rows } = await pool.query<Row & { readonly number: number }>(LOAD, [
-        textArray(places.map(({ stream }) => stream)),
-        int4Array(places.map(({ deciderVersion }) => deciderVersion)),
-      ]);
-      const found = new Map(rows.map((row) => [row.number, row]));
+      const found = await rowsOf(places);
       const snapshots: (Snapshot | undefined)[] = [];
       const endTurn = inTurns();
       for (const [index, place] of places.entries()) {
-        const row = found.get(index + 1);
+        const row = found.get(index);
         const kept = row && keptIn(place, row);
         if (kept && !kept.isAuthentic) onForged(place);
         snapshots.push(
           kept?.isAuthentic
-            ? { revision: kept.revision, eventId: kept.eventId, state: unpackState(kept.text) }
+            ? { revision: kept.revision, eventId: kept.eventId, state: unpackState(kept.state) }
             : undefined,
         );
         await endTurn();
@@ -109,15 +145,15 @@ export function createPostgresSnapshotStore(
       return snapshots;
     },
     async save(snapshots) {
-      const texts: string[] = [];
+      const states: PackedState[] = [];
       const macs: Buffer[] = [];
       const endTurn = inTurns();
       // In one order in every process, so that two of them do not wait for each other.
       const sorted = snapshots.toSorted((one, other) => (one.stream < other.stream ? -1 : 1));
-      for (const { revision, eventId, state, ...place } of sorted) {
-        const text = packState(state);
-        texts.push(text);
-        macs.push(macOf(place, `${revision}`, eventId, text));
+      for (const { revision, eventId, state: unpacked, ...place } of sorted) {
+        const state = packState(unpacked);
+        states.push(state);
+        macs.push(macOf(place, { revision, eventId, state }));
         await endTurn();
       }
       await pool.query({
@@ -128,7 +164,8 @@ export function createPostgresSnapshotStore(
           int4Array(sorted.map(({ deciderVersion }) => deciderVersion)),
           int8Array(sorted.map(({ revision }) => revision)),
           uuidArray(sorted.map(({ eventId }) => eventId)),
-          textArray(texts),
+          textArray(states.map(({ facts }) => facts)),
+          byteaArray(states.map(({ bytes }) => bytes)),
           byteaArray(macs),
         ],
       });
@@ -139,10 +176,40 @@ export function createPostgresSnapshotStore(
   };
 }
 
-const LOAD = `
-  select wanted.number::int as number, s.revision, s.event_id, s.state, s.mac
-  from unnest($1::text[], $2::int[]) with ordinality as wanted(stream, version, number)
-  join cache.snapshots s on s.stream = wanted.stream and s.decider_version = wanted.version`;
+const LOADED_COLUMNS = 6;
+const LEAST_ROOM_BYTES = 512;
+const ROOM_TO_SPARE = 1.25;
+
+/** Planned each time: a plan made while the table was small would scan it. */
+function loadQuery(places: readonly SnapshotPlace[]): string {
+  const streams = arrayOfTexts(places.map(({ stream }) => stream));
+  const versions = arrayOfIntegers(places.map(({ deciderVersion }) => deciderVersion));
+  return `
+    select wanted.number, s.revision, s.event_id, s.mac, s.state, s.bytes
+    from unnest(${streams}, ${versions}) with ordinality as wanted(stream, version, number)
+    join cache.snapshots s on s.stream = wanted.stream and s.decider_version = wanted.version`;
+}
+
+function rowAt(page: Buffer, view: DataView, at: number): { readonly row: Row; readonly end: number } {
+  const number = valueAt(view, at, INT8_BYTES);
+  const revision = valueAt(view, number + INT8_BYTES, INT8_BYTES);
+  const eventId = valueAt(view, revision + INT8_BYTES, UUID_BYTES);
+  const mac = valueAt(view, eventId + UUID_BYTES);
+  const facts = valueAt(view, mac + lengthOf(view, mac));
+  const bytes = valueAt(view, facts + lengthOf(view, facts));
+  const end = bytes + lengthOf(view, bytes);
+  const row = {
+    number: integerAt(view, number),
+    revision: integerAt(view, revision),
+    eventId: uuidText(page, eventId),
+    mac: page.subarray(mac, mac + lengthOf(view, mac)),
+    state: {
+      facts: page.toString('utf8', facts, facts + lengthOf(view, facts)),
+      bytes: page.subarray(bytes, end),
+    },
+  };
+  return { row, end };
+}
 
 /**
  * The last write wins, even over a higher revision: that may come from a log since rewritten. A snapshot lost with the
@@ -150,8 +217,9 @@ const LOAD = `
  */
 const SAVE = `
   with unhurried as (select set_config('synchronous_commit', 'off', true))
-  insert into cache.snapshots (stream, decider_version, revision, event_id, state, mac)
-  select row.* from unhurried, unnest($1::text[], $2::int[], $3::bigint[], $4::uuid[], $5::text[], $6::bytea[]) as row
+  insert into cache.snapshots (stream, decider_version, revision, event_id, state, bytes, mac)
+  select row.* from unhurried,
+    unnest($1::text[], $2::int[], $3::bigint[], $4::uuid[], $5::text[], $6::bytea[], $7::bytea[]) as row
   on conflict (stream, decider_version) do update
     set revision = excluded.revision, event_id = excluded.event_id,
-        state = excluded.state, mac = excluded.mac, taken_at = now()`;
+        state = excluded.state, bytes = excluded.bytes, mac = excluded.mac, taken_at = now()`;

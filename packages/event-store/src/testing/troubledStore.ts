@@ -1,10 +1,10 @@
 /** A store in memory whose reads and writes are slow, and whose writes fail or lose their reply, once it is no longer calm. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type EventStore, OutcomeUnknownError, StoreUnreachableError } from '@coffer/event-store';
-import { createMemoryEventStore } from '@coffer/event-store/memory';
-import { Died } from '@coffer/event-store/testing';
 import { Rejection } from '@coffer/kernel';
 import type { Random } from '@coffer/testing';
+import { type EventStore, OutcomeUnknownError, StoreUnreachableError } from '../index.ts';
+import { createMemoryEventStore } from '../memory/index.ts';
+import { Died } from './mortalStore.ts';
 
 export function createTroubledStore(random: Random) {
   let isCalm = true;
@@ -36,17 +36,29 @@ export function createTroubledStore(random: Random) {
   };
   return {
     store,
-    mayDie: () => happens(0.08),
+    happens,
     get isCalm() {
       return isCalm;
     },
-    /** Takes the steps, several at once. */
-    async inTrouble<Step>(steps: readonly Step[], take: (step: Step) => Promise<void>): Promise<void> {
+    async calmly<Result>(work: () => Promise<Result>): Promise<Result> {
+      const before = isCalm;
+      isCalm = true;
+      try {
+        return await work();
+      } finally {
+        isCalm = before;
+      }
+    },
+    /** Hands over the steps, several at once. */
+    async inTrouble<Step>(
+      steps: readonly Step[],
+      take: (together: readonly Step[]) => Promise<unknown>,
+    ): Promise<void> {
       isCalm = false;
       for (let at = 0; at < steps.length; ) {
-        const together = 1 + Math.floor(random() * 8);
-        await Promise.all(steps.slice(at, at + together).map(take));
-        at += together;
+        const count = 1 + Math.floor(random() * 8);
+        await take(steps.slice(at, at + count));
+        at += count;
       }
       isCalm = true;
     },

@@ -1,8 +1,8 @@
-import type { Pool } from '@coffer/database';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { int4Array, int8Array, textArray, uuidArray } from './binaryArrays.ts';
+import type { Pool } from './pool.ts';
 
 describe('binary arrays', () => {
   let database: TestDatabase;
@@ -24,9 +24,17 @@ describe('binary arrays', () => {
   const readsBack = <Value>(elements: fc.Arbitrary<Value>, check: (values: Value[]) => Promise<void>) =>
     fc.assert(fc.asyncProperty(fc.array(elements, { maxLength: 40 }), check), { numRuns: 60 });
 
-  it('carry every text that has no NUL', () =>
+  it('carry every text that has no NUL, and nulls', () =>
     readsBack(
-      fc.string({ unit: 'binary', maxLength: 200 }).map((text) => text.replaceAll('\0', '')),
+      fc.option(fc.string({ unit: 'binary', maxLength: 200 }).map((text) => text.replaceAll('\0', ''))),
+      async (texts) => {
+        expect(await understood('text', textArray(texts))).to.deep.equal(texts);
+      },
+    ));
+
+  it('carry ASCII of every length, and nulls', () =>
+    readsBack(
+      fc.option(fc.nat(70_000).map((length) => 'a'.repeat(length % 2 === 0 ? length : length % 300))),
       async (texts) => {
         expect(await understood('text', textArray(texts))).to.deep.equal(texts);
       },

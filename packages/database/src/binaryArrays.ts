@@ -8,17 +8,44 @@ const OID = { bytea: 17, int4: 23, int8: 20, text: 25, uuid: 2950 } as const;
 const HEADER_BYTES = 20;
 const NULL_LENGTH = -1;
 
-export function textArray(values: readonly string[]): Buffer {
+export function textArray(values: readonly (string | null)[]): Buffer {
+  const all = values.join('');
+  return Buffer.byteLength(all) === all.length ? asciiArray(values) : utf8Array(values);
+}
+
+/** Written at once, with the lengths as characters: less than half the time of a write for each text. */
+function asciiArray(values: readonly (string | null)[]): Buffer {
+  let elements = '';
+  let hasNulls = false;
+  for (const value of values) {
+    hasNulls ||= value === null;
+    elements += value === null ? ASCII_NULL : lengthInBytes(value.length) + value;
+  }
+  const buffer = Buffer.allocUnsafe(HEADER_BYTES + elements.length);
+  buffer.write(elements, writeHeader(buffer, OID.text, values.length, hasNulls), 'latin1');
+  return buffer;
+}
+
+const lengthInBytes = (length: number): string =>
+  SHORT_LENGTHS[length] ??
+  String.fromCharCode(length >>> 24, (length >>> 16) & 0xff, (length >>> 8) & 0xff, length & 0xff);
+const SHORT_LENGTHS = Array.from({ length: 256 }, (_, length) => String.fromCharCode(0, 0, 0, length));
+const ASCII_NULL = '\xff\xff\xff\xff';
+
+function utf8Array(values: readonly (string | null)[]): Buffer {
   let bytes = HEADER_BYTES;
-  const lengths = values.map((value) => Buffer.byteLength(value));
-  for (const length of lengths) bytes += 4 + length;
+  let hasNulls = false;
+  const lengths = values.map((value) => (value === null ? NULL_LENGTH : Buffer.byteLength(value)));
+  for (const length of lengths) {
+    bytes += 4 + Math.max(0, length);
+    hasNulls ||= length === NULL_LENGTH;
+  }
   const buffer = Buffer.allocUnsafe(bytes);
-  let offset = writeHeader(buffer, OID.text, values.length, false);
+  let offset = writeHeader(buffer, OID.text, values.length, hasNulls);
   values.forEach((value, index) => {
     const length = lengths[index] ?? 0;
     offset = buffer.writeInt32BE(length, offset);
-    buffer.write(value, offset, length, 'utf8');
-    offset += length;
+    if (value !== null) offset += buffer.write(value, offset, length, 'utf8');
   });
   return buffer;
 }
@@ -43,7 +70,7 @@ export function int8Array(values: readonly number[]): Buffer {
   return buffer;
 }
 
-export function byteaArray(values: readonly Buffer[]): Buffer {
+export function byteaArray(values: readonly Uint8Array[]): Buffer {
   const parts = values.flatMap((value) => {
     const length = Buffer.allocUnsafe(4);
     length.writeInt32BE(value.length);

@@ -1,0 +1,149 @@
+/**
+ * Rows read by COPY in its binary format: bytes as they are stored. The driver would make a string of every value.
+ * https://www.postgresql.org/docs/18/sql-copy.html, Binary Format
+ */
+import { type Pool, withConnection } from '@coffer/database';
+import pg from 'pg';
+
+const SIGNATURE = Buffer.from('PGCOPY\n\xff\r\n\0', 'latin1');
+/** Behind the signature: the flags, and the length of the rest of the header. */
+const HEADER_BYTES = SIGNATURE.length + 8;
+/** In place of the number of columns. */
+const TRAILER = -1;
+export const TRAILER_BYTES = 2;
+const LENGTH_BYTES = 4;
+export const INT8_BYTES = 8;
+export const UUID_BYTES = 16;
+
+export interface CopiedRows {
+  readonly count: number;
+  readonly page: Buffer;
+}
+
+/** The rows of a query, with room for so many bytes to begin with. No limit of time unless one is given. */
+export function copyRows(
+  pool: Pool,
+  query: string,
+  { roomBytes, timeoutMs = 0 }: { readonly roomBytes: number; readonly timeoutMs?: number },
+): Promise<CopiedRows> {
+  const text = `copy (${query}) to stdout (format binary)`;
+  return withConnection(
+    pool,
+    (client) =>
+      new Promise((resolve, reject) => {
+        const callback: Callback = (error, rows) => (rows ? resolve(rows) : reject(error));
+        client.query(new Copy(text, roomBytes, timeoutMs, callback));
+      }),
+  );
+}
+
+type Callback = (error: Error | undefined, rows?: CopiedRows) => void;
+
+/** What the driver takes instead of a query. */
+class Copy implements pg.Submittable {
+  /** The driver looks at both. */
+  readonly query_timeout: number;
+  readonly callback: Callback;
+  readonly #text: string;
+  #bytes: Buffer;
+  #length = 0;
+  #count = 0;
+
+  constructor(text: string, roomBytes: number, timeoutMs: number, callback: Callback) {
+    this.#text = text;
+    this.#bytes = Buffer.allocUnsafeSlow(roomBytes);
+    this.query_timeout = timeoutMs;
+    this.callback = callback;
+  }
+
+  submit(connection: pg.Connection): void {
+    connection.query(this.#text);
+  }
+
+  /** The driver uses the memory of a chunk again. */
+  handleCopyData({ chunk }: { readonly chunk: Buffer }): void {
+    const length = this.#length + chunk.length;
+    if (length > this.#bytes.length) this.#grow(length);
+    this.#bytes.set(chunk, this.#length);
+    this.#length = length;
+  }
+
+  #grow(length: number): void {
+    const larger = Buffer.allocUnsafeSlow(2 * length);
+    larger.set(this.#bytes.subarray(0, this.#length));
+    this.#bytes = larger;
+  }
+
+  handleError(error: Error): void {
+    this.callback(error);
+  }
+
+  /** `COPY <count>` */
+  handleCommandComplete({ text }: { readonly text: string }): void {
+    this.#count = Number(text.slice('COPY '.length));
+  }
+
+  handleReadyForQuery(): void {
+    this.callback(undefined, { count: this.#count, page: this.#bytes.subarray(0, this.#length) });
+  }
+}
+
+/** COPY takes no parameters. */
+export const arrayOfTexts = (values: readonly string[]): string =>
+  `array[${values.map((value) => pg.escapeLiteral(value)).join()}]::text[]`;
+
+export const arrayOfIntegers = (values: readonly number[]): string =>
+  `array[${values.map(Math.trunc).join()}]::bigint[]`;
+
+/** Reads each row from its first column on; `read` returns where the row ends. */
+export function readRows(page: Buffer, columns: number, read: (view: DataView, row: number) => number): void {
+  if (!page.subarray(0, SIGNATURE.length).equals(SIGNATURE)) throw unreadable();
+  const view = viewOf(page);
+  let offset = HEADER_BYTES + view.getInt32(HEADER_BYTES - LENGTH_BYTES);
+  for (;;) {
+    const found = view.getInt16(offset);
+    if (found === TRAILER) return;
+    if (found !== columns) throw unreadable();
+    offset = read(view, offset + 2);
+  }
+}
+
+/** Where the value begins whose length stands here. */
+export function valueAt(view: DataView, at: number, bytes?: number): number {
+  const length = view.getInt32(at);
+  // Negative for null, which no column may be.
+  if (length < 0 || (bytes !== undefined && length !== bytes)) throw unreadable();
+  return at + LENGTH_BYTES;
+}
+
+/** The length of the value that begins here. */
+export const lengthOf = (view: DataView, value: number): number => view.getInt32(value - LENGTH_BYTES);
+
+const unreadable = () => new Error('The database has sent rows in another form than expected.');
+
+export const viewOf = ({ buffer, byteOffset, length }: Buffer) => new DataView(buffer, byteOffset, length);
+
+/** Exact up to 2^53. */
+export const integerAt = (view: DataView, at: number): number =>
+  view.getInt32(at) * 2 ** 32 + view.getUint32(at + 4);
+
+export function integerText(view: DataView, at: number): string {
+  const value = integerAt(view, at);
+  return Number.isSafeInteger(value) ? String(value) : String(view.getBigInt64(at));
+}
+
+/** The digits of every byte. */
+const DIGITS = Buffer.from(Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)).toString('hex'));
+const TEXT = Buffer.from('00000000-0000-0000-0000-000000000000');
+const PLACES = [...TEXT.keys()].filter((place) => TEXT[place] === DIGITS[0]);
+
+/** Written digit by digit: the pieces of a text in hexadecimal would have to be joined. */
+export function uuidText(page: Buffer, at: number): string {
+  for (let byte = 0; byte < UUID_BYTES; byte++) {
+    const digits = 2 * (page[at + byte] ?? 0);
+    const place = PLACES[2 * byte] ?? 0;
+    TEXT[place] = DIGITS[digits] ?? 0;
+    TEXT[place + 1] = DIGITS[digits + 1] ?? 0;
+  }
+  return TEXT.toString('latin1');
+}
