@@ -25,27 +25,31 @@ export type Ordinal = number;
  */
 export function entryHash(previous: Uint8Array, ordinal: Ordinal, event: StreamEvent): Buffer {
   // As a buffer from the start it would have memory of its own, which costs as much as the hash.
-  return Buffer.from(digestOf(previous, ordinal, event), 'latin1');
+  return Buffer.from(digestOf(previous, 0, ordinal, event), 'latin1');
 }
 
 /** Whether it is the hash of the event in this place. */
-export function isEntryHash(
+export const isEntryHash = (
   hash: Buffer,
   previous: Uint8Array,
   ordinal: Ordinal,
   event: StreamEvent,
-): boolean {
-  return digestOf(previous, ordinal, event) === hash.toString('latin1');
+): boolean => digestOf(previous, 0, ordinal, event) === hash.toString('latin1');
+
+/** Whether the hash at this index, which is not 0, of hashes one behind the other is that of the event in this place. */
+export function isEntryHashIn(hashes: Buffer, index: number, ordinal: Ordinal, event: StreamEvent): boolean {
+  const at = index * HASH_BYTES;
+  return digestOf(hashes, at - HASH_BYTES, ordinal, event) === hashes.toString('latin1', at, at + HASH_BYTES);
 }
 
 /** A character is a byte. */
-function digestOf(previous: Uint8Array, ordinal: Ordinal, event: StreamEvent): string {
+function digestOf(previous: Uint8Array, previousAt: number, ordinal: Ordinal, event: StreamEvent): string {
   const { input, length } = EncodedEvent.bytesOf(event) > 0 ? inputAsStored(event) : inputOfTexts(event);
-  // One of another length comes from a block that was tampered with.
-  input.set(previous.length === HASH_BYTES ? previous : Buffer.concat([previous], HASH_BYTES));
+  // A hash of another length comes from a block that was tampered with. A view of the bytes would cost more than the loop.
+  for (let byte = 0; byte < HASH_BYTES; byte++) input[byte] = previous[previousAt + byte] ?? 0;
   writeUInt64(input, ordinal, HASH_BYTES);
   writeUInt64(input, event.revision, HASH_BYTES + 8);
-  return hash('sha256', input.subarray(0, length), 'binary');
+  return hash('sha256', firstOf(input, length), 'binary');
 }
 
 /** What is hashed; all but what is before the id. */
@@ -56,6 +60,16 @@ interface HashInput {
 
 /** Used for one event after the other. */
 const INPUT = Buffer.alloc(16 * 1024);
+/** By length: most events are as long as others. */
+const VIEWS: Buffer[] = [];
+const MOST_BYTES_OF_VIEWS = 2_000;
+
+function firstOf(input: Buffer, length: number): Buffer {
+  if (input !== INPUT || length > MOST_BYTES_OF_VIEWS) return input.subarray(0, length);
+  VIEWS[length] ??= input.subarray(0, length);
+  return VIEWS[length];
+}
+
 const inputOf = (bytes: number): Buffer => (bytes <= INPUT.length ? INPUT : Buffer.allocUnsafe(bytes));
 
 function inputAsStored(event: StreamEvent): HashInput {

@@ -5,7 +5,7 @@
 import type { Queryable } from '@coffer/database';
 import type { StreamEvent } from '@coffer/event-store';
 import { type BlockHashes, readBlocksOver, readHashesOver } from './blocksTable.ts';
-import { entryHash, HASH_BYTES, isEntryHash, type Ordinal } from './chain.ts';
+import { entryHash, HASH_BYTES, isEntryHash, isEntryHashIn, type Ordinal } from './chain.ts';
 import type { ChainEntry } from './entryColumns.ts';
 
 interface ChainedEntry extends ChainEntry {
@@ -58,9 +58,11 @@ async function comparison(
       at = 0;
       return false;
     }
-    const offset = indexIn(block, ordinal) * HASH_BYTES;
-    const previous = offset === 0 ? block.hashBefore : block.hashes.subarray(offset - HASH_BYTES, offset);
-    return isEntryHash(block.hashes.subarray(offset, offset + HASH_BYTES), previous, ordinal, event);
+    const { hashBefore, hashes } = block;
+    const index = indexIn(block, ordinal);
+    return index === 0
+      ? isEntryHash(hashes.subarray(0, HASH_BYTES), hashBefore, ordinal, event)
+      : isEntryHashIn(hashes, index, ordinal, event);
   };
 }
 

@@ -1,6 +1,6 @@
 /** The entries of a block, and as it is stored: a list for each of their fields. Nearly all are compared without being made. */
 import type { RecordedEvent } from '@coffer/event-store';
-import { HASH_BYTES, idIn, isEntryHash, isIdIn, type Ordinal } from './chain.ts';
+import { HASH_BYTES, idIn, isEntryHashIn, isIdIn, type Ordinal } from './chain.ts';
 
 /** What the chain keeps for one event. */
 export interface ChainEntry {
@@ -51,6 +51,6 @@ export function isEntryOf(
     columns.streams[index] === event.stream &&
     columns.revisions[index] === event.revision &&
     isIdIn(columns.ids, index, event.id) &&
-    isEntryHash(hashIn(columns, index), hashIn(columns, index - 1), ordinal, event)
+    isEntryHashIn(columns.hashes, index, ordinal, event)
   );
 }

@@ -84,12 +84,13 @@ describe('the fold of the streams, as the log is read', () => {
   /** Whose snapshot is right at its first event, and wrong after that. */
   const snapshotsOf = (log: readonly RecordedEvent[], revision: number): KeptSnapshots => ({
     placesAmong: async (streams) => streams.map((stream) => ({ stream, deciderVersion: 2 })),
-    read: async ({ stream }) => ({
-      revision,
-      eventId: log.find((event) => event.stream === stream && event.revision === revision)?.id ?? '',
-      text: '"1"',
-      isAuthentic: true,
-    }),
+    read: async (places) =>
+      places.map(({ stream }) => ({
+        revision,
+        eventId: log.find((event) => event.stream === stream && event.revision === revision)?.id ?? '',
+        state: { facts: '"1"', bytes: new Uint8Array() },
+        isAuthentic: true,
+      })),
   });
 
   for (const [what, tamper] of Object.entries(tamperings)) {

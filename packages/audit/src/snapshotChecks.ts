@@ -1,5 +1,5 @@
 /** Snapshots, compared with what their streams fold to. */
-import type { KeptSnapshots, RecordedEvent } from '@coffer/event-store';
+import type { KeptSnapshot, KeptSnapshots, RecordedEvent } from '@coffer/event-store';
 import type { Ordinal } from './chain.ts';
 import type { FaultList } from './faults.ts';
 import type { Numbered } from './logCheck.ts';
@@ -11,6 +11,9 @@ export interface SnapshotCheck {
   /** Called with each folded event, and without one if the stream ends before the snapshot. */
   readonly compare: (folded: RecordedEvent | undefined, folding: Folding) => void;
 }
+
+/** A long session has some tens of KiB. */
+const READ_AT_A_TIME = 16;
 
 /** Reads the snapshots of the streams that begin in the page, if they are of the version in use. */
 export function createSnapshotChecks({
@@ -24,37 +27,29 @@ export function createSnapshotChecks({
 }): (page: readonly Numbered[]) => Promise<ReadonlyMap<string, SnapshotCheck>> {
   return async (page) => {
     const checks = new Map<string, SnapshotCheck>();
-    const firsts = page.filter(({ event }) => event.revision === 0);
-    if (!snapshots || firsts.length === 0) return checks;
-    const places = await snapshots.placesAmong(firsts.map(({ event }) => event.stream));
-    const inUse = new Set(
-      places
-        .filter(({ stream, deciderVersion }) => rulesOf(stream)?.snapshotVersion === deciderVersion)
-        .map(({ stream }) => stream),
+    const ordinals = new Map<string, Ordinal>();
+    for (const { event, ordinal } of page) {
+      if (event.revision === 0 && !ordinals.has(event.stream)) ordinals.set(event.stream, ordinal);
+    }
+    if (!snapshots || ordinals.size === 0) return checks;
+    const places = await snapshots.placesAmong([...ordinals.keys()]);
+    const inUse = places.filter(
+      ({ stream, deciderVersion }) => rulesOf(stream)?.snapshotVersion === deciderVersion,
     );
-    await together(
-      firsts.filter(({ event }) => inUse.has(event.stream)),
-      async ({ event: { stream }, ordinal }) => {
-        const check = await checkOf(snapshots, stream, ordinal);
+    // Read before its stream, which then includes the event that a snapshot was taken at.
+    await together(groupsOf(inUse, READ_AT_A_TIME), async (some) => {
+      for (const [index, snapshot] of (await snapshots.read(some)).entries()) {
+        const stream = some[index]?.stream ?? '';
+        const check = snapshot && checkOf(snapshot, stream, ordinals.get(stream) ?? 0);
         if (check) checks.set(stream, check);
-      },
-    );
+      }
+    });
     return checks;
   };
 
-  /**
-   * The snapshot is read before its stream, which then includes the event it was taken at. A fault has the ordinal of
-   * the stream's first event.
-   */
-  async function checkOf(
-    { read }: KeptSnapshots,
-    stream: string,
-    ordinal: Ordinal,
-  ): Promise<SnapshotCheck | undefined> {
-    const deciderVersion = rulesOf(stream)?.snapshotVersion;
-    const snapshot = deciderVersion === undefined ? undefined : await read({ stream, deciderVersion });
-    if (!snapshot) return undefined;
-    const { revision, eventId: id, text } = snapshot;
+  /** A fault has the ordinal of the stream's first event. */
+  function checkOf(snapshot: KeptSnapshot, stream: string, ordinal: Ordinal): SnapshotCheck | undefined {
+    const { revision, eventId: id, state } = snapshot;
     const add = (reason: string) =>
       faults.add({ kind: 'false_snapshot', ordinal, stream, revision, id, reason });
     let isMet = false;
@@ -63,16 +58,21 @@ export function createSnapshotChecks({
       return undefined;
     }
     return {
-      bytes: 2 * text.length,
+      bytes: 2 * state.facts.length + state.bytes.length,
       compare(event, folding) {
         if (!event) {
           if (!isMet) add('its stream has no such event');
         } else if (event.revision === revision) {
           isMet = true;
           if (event.id !== id) add('its stream has another event there');
-          else if (!folding.isSnapshot(text)) add('it is not what its stream folds to');
+          else if (!folding.isSnapshot(state)) add('it is not what its stream folds to');
         }
       },
     };
   }
 }
+
+const groupsOf = <Item>(items: readonly Item[], size: number): readonly (readonly Item[])[] =>
+  Array.from({ length: Math.ceil(items.length / size) }, (_, group) =>
+    items.slice(group * size, (group + 1) * size),
+  );

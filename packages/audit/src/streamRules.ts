@@ -1,8 +1,7 @@
 /** What the contexts' stream types say about a stored event, without the types themselves. */
-import { packState, type RecordedEvent, unpackState } from '@coffer/event-store';
+import { type PackedState, packState, type RecordedEvent, unpackState } from '@coffer/event-store';
 import {
   decodeMetadata,
-  type EncodedState,
   messageOf,
   parseStreamName,
   type StreamType,
@@ -20,7 +19,7 @@ export interface Folding {
   /** The problem with the event, if any. After a problem the state is useless. */
   readonly take: (event: RecordedEvent) => Problem | undefined;
   /** Whether a snapshot matches the current state. */
-  readonly isSnapshot: (text: string) => boolean;
+  readonly isSnapshot: (state: PackedState) => boolean;
   /** Approximate size of the current state in memory. */
   readonly bytes: () => number;
 }
@@ -61,7 +60,7 @@ export function streamRules<Command, Event, State, Answer>(
             return { kind: 'unfoldable', reason: reasonOf(error) };
           }
         },
-        isSnapshot: (text) => snapshot !== undefined && isSameState(text, snapshot.encode(state)),
+        isSnapshot: (kept) => snapshot !== undefined && isSameState(kept, packState(snapshot.encode(state))),
         bytes: () => sizeOf(state),
       };
     },
@@ -87,13 +86,11 @@ export function metadataProblem({ metadata }: RecordedEvent): Problem | undefine
  * The order of fields and of entries is not part of a state: it depends on whether it was folded or decoded.
  * An array in a snapshot is a map or a set.
  */
-function isSameState(text: string, encoded: EncodedState): boolean {
-  const own = packState(encoded);
-  if (own === text) return true;
+function isSameState(stored: PackedState, folded: PackedState): boolean {
+  if (Buffer.compare(stored.bytes, folded.bytes) !== 0) return false;
+  if (stored.facts === folded.facts) return true;
   try {
-    const [stored, folded] = [unpackState(text), unpackState(own)];
-    const [bytes, ownBytes] = [stored, folded].map(({ bytes }) => Buffer.from(bytes ?? []));
-    return canonical(stored.facts) === canonical(folded.facts) && bytes?.equals(ownBytes ?? bytes) === true;
+    return canonical(unpackState(stored).facts) === canonical(unpackState(folded).facts);
   } catch {
     // Not even JSON: no fold produced it.
     return false;
