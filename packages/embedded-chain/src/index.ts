@@ -1,10 +1,4 @@
 export {
-  createEmbeddedChain,
-  type EmbeddedChain,
-  type EmbeddedChainOptions,
-} from './embeddedChain.ts';
-export type { Fault, FaultInput } from './faults.ts';
-export {
   type ChainProcess,
   EmbeddedChainError,
   startEmbeddedChain,

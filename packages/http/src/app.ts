@@ -1,12 +1,13 @@
 /** The Express application: the API below /v1, and health, metrics and documentation beside it. */
 import type { ErrorCatalog } from '@coffer/kernel';
-import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
+import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
 import { type ApiOptions, createApi } from './api.ts';
 import { catalogEndpoint } from './catalogEndpoint.ts';
 import { assetHandlers } from './docs/assets.ts';
 import { docsPage } from './docs/page.ts';
 import type { Endpoint } from './endpoint.ts';
 import { httpErrors, reject } from './errors.ts';
+import { loadExpress } from './express.ts';
 import { failureOf } from './failure.ts';
 import { createFailureLog } from './failureLog.ts';
 import type { MetricFigures } from './metrics.ts';
@@ -96,7 +97,7 @@ export function createApp(options: AppOptions): Express {
     endpoints,
   });
 
-  const app = express();
+  const app = loadExpress()();
   app.disable('x-powered-by');
   app.set('etag', false);
   app.set('query parser', false);

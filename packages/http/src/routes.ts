@@ -3,7 +3,8 @@
  * `:name` ones. Paths are exact (case, trailing slash), and a known path with another method is told from an unknown one.
  */
 import assert from 'node:assert/strict';
-import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express';
+import type { ErrorRequestHandler, Request, Response, Router } from 'express';
+import { loadExpress } from './express.ts';
 import type { MountedEndpoint } from './mount.ts';
 
 export interface Answers {
@@ -28,7 +29,7 @@ const VERBS = { GET: 'get', POST: 'post', PUT: 'put', DELETE: 'delete' } as cons
 /** Throws on two endpoints at one place, and on a path that has one parameter twice. */
 export function createRoutes(endpoints: readonly MountedEndpoint[], answers: Answers): Router {
   requireDistinct(endpoints);
-  const router = express.Router();
+  const router = loadExpress().Router();
   const groups = new Map<string, Router>();
   for (const [segment, ofGroup] of Map.groupBy(endpoints, ({ endpoint: { path } }) => firstSegmentOf(path))) {
     assert(!segment.startsWith(':'), `/${segment} begins with a parameter`);
@@ -51,7 +52,7 @@ export function createRoutes(endpoints: readonly MountedEndpoint[], answers: Ans
 const firstSegmentOf = (path: string): string => path.split('/', 2)[1] ?? '';
 
 function routesOf(endpoints: readonly MountedEndpoint[], answers: Answers): Router {
-  const router = express.Router({ caseSensitive: true, strict: true });
+  const router = loadExpress().Router({ caseSensitive: true, strict: true });
   const inOrder = endpoints.toSorted((left, right) => rankOf(left).localeCompare(rankOf(right)));
   for (const [path, ofPath] of Map.groupBy(inOrder, ({ endpoint }) => endpoint.path)) {
     const route = router.route(path);

@@ -1,4 +1,4 @@
-import express from 'express';
+import { loadExpress } from './express.ts';
 
 /** What Express takes for 'trust proxy'. */
 export type TrustProxy = boolean | number | readonly string[];
@@ -15,6 +15,6 @@ export function parseTrustProxy(text: string | undefined): TrustProxy {
   if (/^\d+$/.test(setting)) return Number(setting);
   const list = setting.split(',').map((part) => part.trim());
   // It is Express that will have to understand it.
-  express().set('trust proxy', list);
+  loadExpress()().set('trust proxy', list);
   return list;
 }

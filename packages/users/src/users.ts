@@ -94,10 +94,10 @@ export function createUsers({
   };
   const execute = async (place: UserPlace, command: UserCommand, by: Requester, at = clock()) =>
     handler.execute(user, streamOf(place), command, requestedBy(by, at.toISOString()));
-  const load = async (place: UserPlace, context: Deadline) =>
-    isId('usr', place.userId)
-      ? handler.load(user, userStreamName(place.environment, place.scopeId, place.userId), context)
-      : undefined;
+  const load = ({ environment, scopeId, userId }: UserPlace, context: Deadline) =>
+    isId('usr', userId)
+      ? handler.load(user, userStreamName(environment, scopeId, userId), context)
+      : Promise.resolve(undefined);
   return {
     async register({ userId = newId('usr'), appId, ...place }, context) {
       const at = clock();

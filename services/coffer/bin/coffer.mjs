@@ -14,11 +14,14 @@ const major = Number(process.versions.node.split('.')[0]);
 if (major >= MINIMUM_MAJOR) {
   leaveWithTheLauncher();
   keepCompiledCode();
+  const { resolveModulesOnce } = await import('./modules.mjs');
+  resolveModulesOnce();
   const { main } = await import('../src/main.ts');
   // Loaded only when needed: every other command starts without a database driver and a web server.
   const runService = async (roles) => {
     const { run } = await import('../src/run.ts');
     collectGarbageEarlier();
+    collectYoungGarbageAlone();
     await run(roles);
   };
   process.exitCode = await main(process.argv.slice(2), runService);
@@ -64,6 +67,11 @@ function runOnOwnNode() {
  */
 function collectGarbageEarlier() {
   setFlagsFromString('--heap-growing-percent=100');
+}
+
+/** Each thread its own, without helpers: they would have to be waited for. ADR 0063. */
+function collectYoungGarbageAlone() {
+  setFlagsFromString('--no-parallel-scavenge');
 }
 
 /**

@@ -97,7 +97,7 @@ export function openServiceThread({
   readonly onFailed: (error: unknown) => void;
   readonly onLogRewritten: () => void;
 }): ServiceThread {
-  const worker = new Worker(new URL('./serviceThreadMain.ts', import.meta.url), {
+  const worker = new Worker(new URL('../bin/thread.mjs', import.meta.url), {
     name,
     resourceLimits: {
       maxYoungGenerationSizeMb: YOUNG_GENERATION_MIB[name === 'background' ? 'background' : 'api'],

@@ -3,13 +3,18 @@
  * the token. Source: contract, Sign-in and sessions.
  */
 import { hash, randomUUID } from 'node:crypto';
+import { createRequire } from 'node:module';
 import { type Clock, type Environment, environment } from '@coffer/kernel';
-import jwt from 'jsonwebtoken';
+import type jsonwebtoken from 'jsonwebtoken';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { ACCESS_TOKEN_LIFETIME_MS } from './lifetimes.ts';
 import { familyEndMs, type Session } from './refreshFamily.ts';
 import type { KeySet, SigningKeys } from './signingKeys.ts';
+
+const require = createRequire(import.meta.url);
+/** Loaded when it is first used: many processes see no token. ADR 0061. */
+const jwt = (): typeof jsonwebtoken => require('jsonwebtoken');
 
 const TYPE = 'at+jwt';
 /** Ours have about 600 characters. */
@@ -87,7 +92,7 @@ export function createAccessTokens({ keys, clock, issuer }: AccessTokensOptions)
     const key = kid === undefined ? undefined : set.verifying(kid);
     if (!key) return undefined;
     const payload = verifiedPayload(() =>
-      jwt.verify(token, key.publicKey, {
+      jwt().verify(token, key.publicKey, {
         algorithms: ['ES256'],
         issuer: issuersOf(key.environment),
         clockTimestamp: nowSeconds,
@@ -117,7 +122,7 @@ export function createAccessTokens({ keys, clock, issuer }: AccessTokensOptions)
         iat: Math.floor(nowMs / 1000),
         exp: Math.floor(endMs / 1000),
       };
-      const token = jwt.sign(payload, privateKey, {
+      const token = jwt().sign(payload, privateKey, {
         algorithm: 'ES256',
         keyid: kid,
         header: { alg: 'ES256', typ: TYPE },
@@ -149,7 +154,7 @@ function verifiedPayload(verify: () => unknown): unknown {
   try {
     return verify();
   } catch (error) {
-    if (error instanceof jwt.JsonWebTokenError || error instanceof SyntaxError) return undefined;
+    if (error instanceof jwt().JsonWebTokenError || error instanceof SyntaxError) return undefined;
     throw error;
   }
 }

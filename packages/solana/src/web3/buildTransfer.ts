@@ -1,7 +1,6 @@
 /** Builds transfers, ready to be signed. Signing happens elsewhere: no secret key is ever passed in. */
 import assert from 'node:assert/strict';
 import { encodeBase58 } from '@coffer/kernel';
-import { PublicKey, TransactionInstruction, TransactionMessage } from '@solana/web3.js';
 import type { Address, Signature } from '../port.ts';
 import { setComputeUnitLimit, setComputeUnitPrice } from '../programs/computeBudget.ts';
 import { type Instruction, readonly } from '../programs/instruction.ts';
@@ -10,6 +9,7 @@ import { systemTransfer } from '../programs/system.ts';
 import { createAssociatedAccountIdempotent, transferChecked } from '../programs/token.ts';
 import { referenceOf } from '../reference.ts';
 import { associatedTokenAddress } from './addresses.ts';
+import { web3 } from './web3.ts';
 
 /** The size of a network packet. */
 export const MAX_TRANSACTION_BYTES = 1_232;
@@ -116,6 +116,7 @@ export function compile(
   blockhash: string,
   instructions: readonly Instruction[],
 ): UnsignedTransaction {
+  const { PublicKey, TransactionInstruction, TransactionMessage } = web3();
   const compiled = new TransactionMessage({
     payerKey: new PublicKey(feePayer),
     recentBlockhash: blockhash,

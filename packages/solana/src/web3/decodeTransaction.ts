@@ -2,9 +2,10 @@
  * Decodes a transaction down to its last byte. A signer must read what the cluster reads: so the bytes are
  * decoded, written again and compared, and whatever a runtime would not accept is refused here.
  */
-import { type MessageAddressTableLookup, type MessageHeader, VersionedTransaction } from '@solana/web3.js';
+import type { MessageAddressTableLookup, MessageHeader, VersionedTransaction } from '@solana/web3.js';
 import type { Address } from '../port.ts';
 import { MAX_TRANSACTION_BYTES } from './buildTransfer.ts';
+import { web3 } from './web3.ts';
 
 /** The runtime accepts no transaction that names more. */
 const MAX_TRANSACTION_ACCOUNTS = 64;
@@ -149,7 +150,7 @@ function parsed(wire: Uint8Array): VersionedTransaction {
   let transaction: VersionedTransaction;
   let again: Uint8Array;
   try {
-    transaction = VersionedTransaction.deserialize(wire);
+    transaction = web3().VersionedTransaction.deserialize(wire);
     again = transaction.serialize();
   } catch {
     throw new TransactionFormatError('malformed');

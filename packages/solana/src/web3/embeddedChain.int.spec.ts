@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { createEmbeddedChain } from '@coffer/embedded-chain';
+import { createEmbeddedChain } from '@coffer/embedded-chain/testing';
 import { encodeBase58 } from '@coffer/kernel';
 import { expect } from 'chai';
 import { itIsAChain } from '../chain.contract.ts';

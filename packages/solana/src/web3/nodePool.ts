@@ -1,8 +1,8 @@
 /** Treats several nodes as one: which node is asked, and which rests for a while after a failure. */
 import { messageOf } from '@coffer/kernel';
-import { SolanaJSONRPCError } from '@solana/web3.js';
 import { ChainUnreachableError } from '../port.ts';
 import { NodeRefusalError, NodeSilentError, type RpcNode } from './rpcNode.ts';
+import { web3 } from './web3.ts';
 
 /** Codes by which a node says that it is behind the cluster, or otherwise unhealthy. */
 export const NODE_UNHEALTHY = -32005;
@@ -104,6 +104,7 @@ function isNodesFault(error: unknown): boolean {
 /** What a node refused, whichever way it was asked. */
 export function refusalOf(error: unknown): { readonly code: number; readonly message: string } | undefined {
   if (error instanceof NodeRefusalError) return error;
+  const { SolanaJSONRPCError } = web3();
   if (error instanceof SolanaJSONRPCError) return { code: Number(error.code), message: error.message };
   return undefined;
 }

@@ -1,9 +1,9 @@
 /**
  * A signed legacy transaction, parsed. For transactions that we have built ourselves; it validates nothing.
  */
-import { Message } from '@solana/web3.js';
 import type { Address } from '../port.ts';
 import type { Instruction } from '../programs/instruction.ts';
+import { web3 } from './web3.ts';
 
 const SIGNATURE_BYTES = 64;
 
@@ -21,7 +21,7 @@ export interface ReadTransaction {
 export function readTransaction(transaction: Uint8Array): ReadTransaction {
   const count = transaction[0] ?? 0;
   const message = transaction.slice(1 + count * SIGNATURE_BYTES);
-  const decoded = Message.from(Buffer.from(message));
+  const decoded = web3().Message.from(Buffer.from(message));
   const accounts = decoded.accountKeys.map((key) => key.toBase58());
   const addressAt = (index: number) => {
     const address = accounts[index];

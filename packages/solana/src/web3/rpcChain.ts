@@ -1,6 +1,5 @@
 /** The chain port over Solana's JSON-RPC, using one or more nodes. */
 import { createCoalescingCache } from '@coffer/kernel';
-import { PublicKey } from '@solana/web3.js';
 import { z } from 'zod';
 import {
   type Address,
@@ -28,6 +27,7 @@ import {
   transactionAnswer,
 } from './rpcAnswers.ts';
 import { type RpcNode, rpcNode } from './rpcNode.ts';
+import { web3 } from './web3.ts';
 
 export interface RpcChainOptions {
   /** In the order in which they are asked. All of them must agree before a transaction counts as lost. */
@@ -149,9 +149,10 @@ export function createRpcChain(options: RpcChainOptions): Chain {
 
     async transactionsOf(address, { limit, before, until }) {
       // Every node that answers: one may know what another has forgotten, or not seen yet.
+      const account = new (web3().PublicKey)(address);
       const { said, failed } = await pool.all(({ connection }) =>
         connection.getSignaturesForAddress(
-          new PublicKey(address),
+          account,
           { limit, ...(before && { before }), ...(until && { until }) },
           'confirmed',
         ),

@@ -3,9 +3,10 @@
  * where they are not (docs/adr/0018-chain-port.md). Both go the same way: one request, one answer, bounded in
  * time and size. Nothing is retried here and no socket stays open for subscriptions.
  */
-import { Connection } from '@solana/web3.js';
+import type { Connection } from '@solana/web3.js';
 import { z } from 'zod';
 import { parseLosslessJson } from './losslessJson.ts';
+import { web3 } from './web3.ts';
 
 /** It did not answer, or not in JSON-RPC: the requested action may or may not have happened. */
 export class NodeSilentError extends Error {
@@ -46,6 +47,7 @@ const answer = z.union([
 ]);
 
 export function rpcNode(options: RpcNodeOptions): RpcNode {
+  const { Connection } = web3();
   const connection = new Connection(options.url, {
     commitment: 'confirmed',
     fetch: async (_url, init) => new Response(await post(options, String(init?.body))),

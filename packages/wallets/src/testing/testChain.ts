@@ -1,5 +1,5 @@
 /** A chain in this process, and how contexts reach it, for specs. */
-import type { EmbeddedChainOptions } from '@coffer/embedded-chain';
+import type { EmbeddedChainOptions } from '@coffer/embedded-chain/testing';
 import { type ChainWorld, startChainWorld } from '@coffer/embedded-chain/testing';
 import { type Chain, createRpcChain, type OpenChains, openChains } from '@coffer/solana';
 import { eventually } from '@coffer/testing';
