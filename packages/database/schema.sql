@@ -21,6 +21,7 @@ table cache.snapshots
   column state text not null
   column taken_at timestamp with time zone not null default now()
   column mac bytea not null
+  column bytes bytea not null
   constraint snapshots_pkey PRIMARY KEY (stream, decider_version)
   CREATE UNIQUE INDEX snapshots_pkey ON cache.snapshots USING btree (stream, decider_version)
 
@@ -933,9 +934,14 @@ table records.webhook_deliveries
   column failures integer not null default 0
   column first_attempt_at timestamp with time zone
   column next_attempt_at timestamp with time zone not null
+  column first_started_at timestamp with time zone
+  column first_duration_ms integer
+  column first_status smallint
+  column first_answer_head text
   constraint webhook_deliveries_check CHECK ((failures <= attempts))
   constraint webhook_deliveries_pkey PRIMARY KEY (subscription_id, sequence)
   constraint webhook_deliveries_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text])))
+  CREATE INDEX webhook_deliveries_by_first ON records.webhook_deliveries USING brin (first_started_at) WITH (pages_per_range='32', autosummarize='on')
   CREATE INDEX webhook_deliveries_due ON records.webhook_deliveries USING btree (subscription_id, LEAST(attempts, 1), next_attempt_at) WHERE (state = 'pending'::text)
   CREATE INDEX webhook_deliveries_failed ON records.webhook_deliveries USING btree (subscription_id, sequence) WHERE (state = 'failed'::text)
   CREATE UNIQUE INDEX webhook_deliveries_pkey ON records.webhook_deliveries USING btree (subscription_id, sequence)

@@ -1,5 +1,5 @@
 /** What became of the deliveries of a subscription, and sending them again. Newest first. */
-import { given, type Queryable, rowsOf, sql } from '@coffer/database';
+import { given, type Queryable, rawSql, rowsOf, sql } from '@coffer/database';
 import type { EventType } from './domain/eventTypes.ts';
 
 export interface LogFilter {
@@ -43,7 +43,7 @@ export async function deliveriesOf(
   const query = sql('records.webhook_deliveries as d')
     .join('records.webhook_events as e', (on) => on.on('e.app_id', 'd.app_id').on('e.sequence', 'd.sequence'))
     .select(
-      sql.raw(`d.sequence, e.event_id as "eventId", e.type, e.object_id as "objectId", e.created_at as "createdAt",
+      rawSql(`d.sequence, e.event_id as "eventId", e.type, e.object_id as "objectId", e.created_at as "createdAt",
         d.state, case when d.state = 'pending' then d.next_attempt_at end as "nextAttemptAt"`),
     )
     .where(
@@ -77,9 +77,18 @@ const withoutSequence = ({ sequence: _, ...attempt }: Attempt & { readonly seque
 
 async function attemptsOf(db: Queryable, subscriptionId: string, sequences: readonly string[]) {
   const { rows } = await db.query<Attempt & { readonly sequence: string }>(
-    `with recorded as (
+    `with first as (
+       select sequence, first_started_at as started_at, first_duration_ms as duration_ms, first_status as status,
+         first_answer_head as answer_head
+       from records.webhook_deliveries
+       where subscription_id = $1 and sequence = any($2::bigint[]) and first_started_at is not null
+     ), recorded as (
+       select sequence, 1 as number, started_at, duration_ms, status, null as error, answer_head from first
+       union all
        select sequence, number, started_at, duration_ms, status, error, answer_head
-       from records.webhook_attempts where subscription_id = $1 and sequence = any($2::bigint[])
+       from records.webhook_attempts a where subscription_id = $1 and sequence = any($2::bigint[])
+         -- One that was taken for lost before it succeeded.
+         and not (number = 1 and exists (select from first where first.sequence = a.sequence))
      ), begun as (
        select one.sequence, one.number, r.started_at
        from records.webhook_rounds r,
@@ -181,7 +190,13 @@ export async function statisticsOf(db: Queryable, subscriptionId: string, now: D
        count(*) filter (where status between 200 and 299)::integer as succeeded,
        percentile_disc(0.5) within group (order by duration_ms) as "p50DurationMs",
        percentile_disc(0.99) within group (order by duration_ms) as "p99DurationMs"
-     from records.webhook_attempts where subscription_id = $1 and started_at >= $2 and duration_ms is not null`,
+     from (
+       select duration_ms, status from records.webhook_attempts
+       where subscription_id = $1 and started_at >= $2 and duration_ms is not null
+       union all
+       select first_duration_ms, first_status from records.webhook_deliveries
+       where subscription_id = $1 and first_started_at >= $2
+     ) as attempt`,
     [subscriptionId, since],
   );
   const [row] = rows;

@@ -244,8 +244,12 @@ describe('the management of webhooks', () => {
     expect((await call('POST', `/${id}/resend`, { from: 1, to: 5 })).json).to.deep.equal({
       resent: 2,
       hasMore: false,
+      nextFrom: null,
     });
     await until(async () => (await itemsOf(id, '?state=delivered')).length === 2);
+    // Whoever asks for more than a thousand is told where the rest begins.
+    const page = await call('POST', `/${id}/resend`, { from: 1_000_001, to: 1_001_001 });
+    expect(page.json).to.deep.equal({ resent: 0, hasMore: true, nextFrom: 1_001_001 });
     expect((await call('POST', `/${id}/resend`, { from: 2 })).json).to.include({ resent: 1 });
     await until(() => seen() === before + 3);
     const numbers = receiver.received.slice(before).map(({ body }) => JSON.parse(body.toString()));
@@ -258,6 +262,7 @@ describe('the management of webhooks', () => {
     expect((await call('POST', `/${id}/resend`, failedSince)).json).to.deep.equal({
       resent: 2,
       hasMore: false,
+      nextFrom: null,
     });
     await until(() => seen() === before + 5);
   });

@@ -270,7 +270,7 @@ const deliveryEndpoints = ({
         data: { test: true },
       };
       const content = { id, type, body: envelopeBytes(JSON.stringify(envelope), null) };
-      const headers = signedHeaders(content, target.secretsAt(at), at);
+      const headers = signedHeaders(content, target.keysAt(at), at);
       const outcome = await poster.post({ ...target, headers, body: content.body });
       return { status: 200, body: { delivered: isDelivered(outcome), ...outcome } };
     },
@@ -320,12 +320,15 @@ const deliveryEndpoints = ({
     path: `${WEBHOOK}/resend`,
     credential: 'portal',
     summary: 'Deliver events again',
-    description: `Either the events numbered from..to (at most ${RESENT_AT_ONCE}; to is from if left out), or what failed since a time. Each keeps its id, number and bytes, and has all attempts ahead of it. While hasMore is true, ask again: for numbers, with from ${RESENT_AT_ONCE} higher; for a time, with the same one.`,
+    description: `Either the events numbered from..to (at most ${RESENT_AT_ONCE}; to is from if left out), or what failed since a time. Each keeps its id, number and bytes, and has all attempts ahead of it. While hasMore is true, ask again: for numbers, with nextFrom for from; for a time, with the same one.`,
     body: z.union([
       z.strictObject({ from: sequence, to: sequence.optional() }),
       z.strictObject({ failedSince: time }),
     ]),
-    success: { status: 200, schema: z.object({ resent: z.int(), hasMore: z.boolean() }) },
+    success: {
+      status: 200,
+      schema: z.object({ resent: z.int(), hasMore: z.boolean(), nextFrom: z.int().nullable() }),
+    },
     errors: [...ADMIN_NOT_FOUND, 'webhooks/disabled'],
     admit: requireAdmin,
     handle: async ({ caller, params, body }) => {
@@ -336,14 +339,14 @@ const deliveryEndpoints = ({
       if ('failedSince' in body) {
         const resent = await resendFailed(pool, appId, subscription.id, new Date(body.failedSince), now);
         wakeSender();
-        return { status: 200, body: { resent, hasMore: resent === RESENT_AT_ONCE } };
+        return { status: 200, body: { resent, hasMore: resent === RESENT_AT_ONCE, nextFrom: null } };
       }
       const { from, to = from } = body;
       const last = Math.min(to, from + RESENT_AT_ONCE - 1);
       const range = { from: BigInt(from), to: BigInt(last) };
       const resent = await resendRange(pool, appId, subscription, range, now);
       wakeSender();
-      return { status: 200, body: { resent, hasMore: last < to } };
+      return { status: 200, body: { resent, hasMore: last < to, nextFrom: last < to ? last + 1 : null } };
     },
   }),
   endpoint({

@@ -29,8 +29,8 @@ describe('an import into the configured store', () => {
   const importing = () => importStreams({ pool, store, chunks: oneEvent(), onProgress() {} });
 
   it('forgets all that was read of the log by its old positions', async () => {
-    await pool.query(`insert into cache.snapshots (stream, decider_version, revision, event_id, state, mac)
-                      values ('a-test.b.c', 1, 5, '${randomUUID()}', '{}', '')`);
+    await pool.query(`insert into cache.snapshots (stream, decider_version, revision, event_id, state, bytes, mac)
+                      values ('a-test.b.c', 1, 5, '${randomUUID()}', '{}', '', '')`);
     await pool.query(`insert into records.consumers (name, position, event_id, ordinal)
                       values ('holds', '7', '${randomUUID()}', 7)`);
     await pool.query('create schema verified_v1');

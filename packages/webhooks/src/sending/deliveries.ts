@@ -18,9 +18,28 @@ export interface EndedAttempt extends Pick<Due, 'subscriptionId' | 'sequence' | 
  * too late is given up instead.
  */
 export async function readDue(db: Queryable, needs: readonly LaneNeed[], now: Date): Promise<readonly Due[]> {
-  const { rows } = await db.query<Due>(dueQuery(needs, now));
-  return rows;
+  const { rows } = await db.query<DueRow>(dueQuery(needs, now));
+  const events = new Map<string, ToldEvent>();
+  for (const row of rows) if (row.subscriptionId === null) events.set(`${row.appId} ${row.sequence}`, row);
+  const due: Due[] = [];
+  for (const row of rows) {
+    if (row.subscriptionId === null) continue;
+    const { subscriptionId, appId, sequence, number, previousSequence } = row;
+    const event = events.get(`${appId} ${sequence}`);
+    if (!event) continue;
+    const { eventId, type, body } = event;
+    due.push({ subscriptionId, sequence, number, previousSequence, eventId, type, body });
+  }
+  return due;
 }
+
+type ToldEvent = Pick<Due, 'eventId' | 'type' | 'body'>;
+
+/** A delivery, or an event that deliveries tell: several endpoints of an app are often told the same one. */
+type DueRow = Pick<Due, 'sequence'> & { readonly appId: string } & (
+    | Omit<Due, 'sequence' | keyof ToldEvent>
+    | ({ readonly subscriptionId: null } & ToldEvent)
+  );
 
 /** For a spec that looks at its plan. */
 export const dueQuery = (needs: readonly LaneNeed[], now: Date) => ({
@@ -65,11 +84,15 @@ const DUE = `
     from due
     where d.subscription_id = due.subscription_id and d.sequence = due.sequence and ${IS_OPEN}
       and due.first_attempt_at < $6::timestamptz
+  ), told as materialized (
+    select * from due where due.first_attempt_at >= $6::timestamptz or due.first_attempt_at is null
   )
-  select due.subscription_id as "subscriptionId", due.sequence, due.number,
-    due.previous_sequence as "previousSequence", e.event_id as "eventId", e.type, e.body
-  from due join records.webhook_events e on e.app_id = due.app_id and e.sequence = due.sequence
-  where due.first_attempt_at >= $6::timestamptz or due.first_attempt_at is null`;
+  select subscription_id as "subscriptionId", app_id as "appId", sequence, number,
+    previous_sequence as "previousSequence", null as "eventId", null as type, null as body
+  from told
+  union all
+  select null, e.app_id, e.sequence, null, null, e.event_id, e.type, e.body
+  from (select distinct app_id, sequence from told) as one join records.webhook_events e using (app_id, sequence)`;
 
 /** Notes attempts before they are made, so that none is lost with its sender. Undefined if the sender holds no lanes. */
 export async function noteRound(
@@ -118,7 +141,8 @@ const SETTLE = `
   )
   insert into records.webhook_attempts (subscription_id, sequence, number, started_at)
   select lost.subscription_id, lost.sequence, lost.number, lost.started_at
-  from lost join records.webhook_deliveries using (subscription_id, sequence)
+  from lost join records.webhook_deliveries d using (subscription_id, sequence)
+  where lost.number > 1 or d.first_started_at is null
   on conflict (subscription_id, sequence, number) do nothing`;
 
 /**
@@ -155,6 +179,13 @@ export async function recordEnded(
 
 const GIVES_UP = `not lane.succeeds and lane.gave_up and s.state = 'enabled' and s.failing_since <= $12::timestamptz`;
 
+/** The delivery's own row keeps it. Null of one that is broken off. */
+const AT_FIRST = '(ended.number = 1 and ended.succeeded)';
+
+/**
+ * A first success is written with its delivery, and not again if this is asked for once more. The conditions are written so
+ * that the planner cannot join: it would compare each attempt with all others, or read all deliveries.
+ */
 const RECORD = `
   with ended as (
     select subscription_id, sequence, number, to_timestamp(started_ms / 1000) as started_at, duration_ms, status, error,
@@ -164,13 +195,6 @@ const RECORD = `
       as ended (subscription_id, sequence, number, started_ms, duration_ms, status, error, answer_head, succeeded)
   ), over as (
     delete from records.webhook_rounds where round_id = any($13::bigint[])
-  ), attempt as (
-    insert into records.webhook_attempts
-      (subscription_id, sequence, number, started_at, duration_ms, status, error, answer_head)
-    select subscription_id, sequence, number, started_at, duration_ms, status, error, answer_head from ended
-    on conflict (subscription_id, sequence, number) do update set
-      duration_ms = excluded.duration_ms, status = excluded.status, error = excluded.error,
-      answer_head = excluded.answer_head
   ), delivery as (
     update records.webhook_deliveries d set
       attempts = greatest(d.attempts, ended.number),
@@ -180,11 +204,26 @@ const RECORD = `
         when ended.succeeded is false and d.failures >= cardinality($11::integer[]) then 'failed' else 'pending' end,
       next_attempt_at = case when ended.succeeded is false
         then $10::timestamptz + coalesce(($11::integer[])[d.failures + 1], 0) * interval '1 millisecond'
-        else d.next_attempt_at end
+        else d.next_attempt_at end,
+      first_started_at = case when ${AT_FIRST} then ended.started_at else d.first_started_at end,
+      first_duration_ms = case when ${AT_FIRST} then ended.duration_ms else d.first_duration_ms end,
+      first_status = case when ${AT_FIRST} then ended.status else d.first_status end,
+      first_answer_head = case when ${AT_FIRST} then ended.answer_head else d.first_answer_head end
     from ended
     where d.subscription_id = ended.subscription_id and d.sequence = ended.sequence and ${IS_OPEN}
       and (ended.succeeded or d.attempts = ended.number - 1)
-    returning d.subscription_id, d.state, ended.succeeded
+    returning d.subscription_id, d.sequence, d.state, ended.succeeded, ended.number
+  ), attempt as (
+    insert into records.webhook_attempts
+      (subscription_id, sequence, number, started_at, duration_ms, status, error, answer_head)
+    select subscription_id, sequence, number, started_at, duration_ms, status, error, answer_head from ended
+    where (subscription_id, sequence) not in (
+        select ended.subscription_id, ended.sequence from delivery as ended where ${AT_FIRST})
+      and not (${AT_FIRST} and (select d.first_started_at is not null from records.webhook_deliveries d
+        where d.subscription_id = ended.subscription_id and d.sequence = ended.sequence))
+    on conflict (subscription_id, sequence, number) do update set
+      duration_ms = excluded.duration_ms, status = excluded.status, error = excluded.error,
+      answer_head = excluded.answer_head
   ), lane as (
     select subscription_id, bool_or(succeeded) as succeeds, bool_or(state = 'failed') as gave_up
     from delivery where succeeded is not null group by subscription_id

@@ -45,8 +45,6 @@ interface Lane {
   isHeld: boolean;
   /** Nothing more begins in it: it is for another sender. */
   isLeaving: boolean;
-  /** Of the attempts under way. */
-  breaker: AbortController;
   waiting: Due[];
   readonly taken: Set<string>;
   /** At which stir nothing more was due. */
@@ -171,14 +169,7 @@ export function createLanes() {
       forgetIfOver(subscriptionId, lane);
     },
 
-    /** Breaks off what is under way. */
-    signalOf: (subscriptionId: string): AbortSignal => of(subscriptionId).breaker.signal,
     withAttempts: () => [...lanes].flatMap(([id, { inFlight }]) => (inFlight > 0 ? [id] : [])),
-    breakOff(subscriptionId: string): void {
-      const lane = of(subscriptionId);
-      lane.breaker.abort();
-      lane.breaker = new AbortController();
-    },
   };
 }
 
@@ -187,7 +178,6 @@ const newLane = (bound: number): Lane => ({
   inFlight: 0,
   isHeld: true,
   isLeaving: false,
-  breaker: new AbortController(),
   waiting: [],
   taken: new Set(),
   dryAt: Number.NaN,

@@ -1,5 +1,11 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from 'node:net';
 import { expect } from 'chai';
 import type { ResolveHost } from './endpointUrl.ts';
@@ -114,6 +120,22 @@ describe('a delivery over HTTP', () => {
     const one = poster({ timeoutMs: 50 });
     for (const url of [silent, dripping, deaf])
       expect(await one.post(posting(url)), url).to.include({ status: null, error: 'timeout' });
+  });
+
+  it('breaks off the exchanges of a lane, and no other', async () => {
+    const waiting: ServerResponse[] = [];
+    const { promise: bothAsked, resolve: bothHaveAsked } = Promise.withResolvers<void>();
+    const url = await receiver((_request, response) => {
+      if (waiting.push(response) === 2) bothHaveAsked();
+    });
+    const one = poster();
+    const broken = one.post(posting(url, { lane: 'a' }));
+    const other = one.post(posting(url, { lane: 'b' }));
+    await bothAsked;
+    one.breakOff('a');
+    expect(await broken).to.include({ status: null });
+    for (const response of waiting) response.end();
+    expect(await other).to.include({ status: 200 });
   });
 
   it('names a refused connection, a reset and an answer that is not HTTP', async () => {

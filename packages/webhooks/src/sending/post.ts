@@ -28,8 +28,8 @@ export interface Posting {
   readonly reach: Reach;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
-  /** Breaks the exchange; what is then the outcome is of no interest. */
-  readonly signal?: AbortSignal;
+  /** By which it can be broken off, with all others of that name. */
+  readonly lane?: string;
 }
 
 export interface PostOutcome {
@@ -45,6 +45,8 @@ export interface PostOutcome {
 export interface Poster {
   /** Never throws. */
   readonly post: (posting: Posting) => Promise<PostOutcome>;
+  /** Ends the exchanges of the lane that are under way. What their outcome is then is of no interest. */
+  readonly breakOff: (lane: string) => void;
   /** Breaks the exchanges under way. */
   readonly close: () => Promise<void>;
 }
@@ -128,10 +130,30 @@ export function createPoster({
     return place;
   }
 
+  /** The oldest first: that is the order in which they time out. One timer is for all of them. */
+  const underWay = new Set<Exchange>();
+  let timer: NodeJS.Timeout | undefined;
+  const watch = () => {
+    const [oldest] = underWay;
+    timer = oldest && setTimeout(endLate, timeoutMs - oldest.ageMs()).unref();
+  };
+  const endLate = () => {
+    for (const exchange of underWay) {
+      if (exchange.ageMs() < timeoutMs) break;
+      exchange.fail(new TimedOut());
+    }
+    watch();
+  };
+
   return {
     post: (posting) =>
       new Promise((resolve) => {
-        const exchange = new Exchange(timeoutMs, posting.signal, resolve);
+        const exchange = new Exchange(posting.lane, (outcome) => {
+          underWay.delete(exchange);
+          resolve(outcome);
+        });
+        underWay.add(exchange);
+        if (!timer) watch();
         const place = places.get(keyOf(posting));
         if (place) return send(posting, place, exchange);
         findPlace(posting).then(
@@ -139,6 +161,9 @@ export function createPoster({
           (error) => exchange.fail(error),
         );
       }),
+    breakOff(lane) {
+      for (const exchange of underWay) if (exchange.lane === lane) exchange.fail(new BrokenOff());
+    },
     async close() {
       isClosed = true;
       await Promise.all([...agents.values()].map((agent) => agent.destroy()));
@@ -154,7 +179,7 @@ function send({ headers, body }: Posting, { origin, path, agent }: Place, exchan
       method: 'POST',
       headers: { 'content-type': 'application/json', 'user-agent': 'Coffer-Webhooks/1', ...headers },
       body,
-      // The whole exchange has one timer.
+      // The whole exchange has its own limit.
       headersTimeout: 0,
       bodyTimeout: 0,
     },
@@ -178,22 +203,22 @@ function checkedLookup(reach: Reach, protocol: string, resolveHost: ResolveHost)
 
 /** What becomes of one request, as undici tells it: without a stream for the answer, most of which is empty. */
 class Exchange implements Dispatcher.DispatchHandler {
-  readonly #resolve: (outcome: PostOutcome) => void;
-  readonly #signal: AbortSignal | undefined;
+  readonly lane: string | undefined;
+  readonly #hasEnded: (outcome: PostOutcome) => void;
   readonly #startedMs = performance.now();
-  readonly #timer: NodeJS.Timeout;
-  readonly #breakOff = () => this.fail(new BrokenOff());
   #controller: Dispatcher.DispatchController | undefined;
   #status = 0;
   #head: Buffer | undefined;
   #bytes = 0;
   #isOver = false;
 
-  constructor(timeoutMs: number, signal: AbortSignal | undefined, resolve: (outcome: PostOutcome) => void) {
-    this.#resolve = resolve;
-    this.#signal = signal;
-    this.#timer = setTimeout(() => this.fail(new TimedOut()), timeoutMs);
-    signal?.addEventListener('abort', this.#breakOff);
+  constructor(lane: string | undefined, hasEnded: (outcome: PostOutcome) => void) {
+    this.lane = lane;
+    this.#hasEnded = hasEnded;
+  }
+
+  ageMs(): number {
+    return performance.now() - this.#startedMs;
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -233,9 +258,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #end(outcome: Omit<PostOutcome, 'durationMs'>): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    clearTimeout(this.#timer);
-    this.#signal?.removeEventListener('abort', this.#breakOff);
-    this.#resolve({ ...outcome, durationMs: Math.round(performance.now() - this.#startedMs) });
+    this.#hasEnded({ ...outcome, durationMs: Math.round(this.ageMs()) });
   }
 }
 

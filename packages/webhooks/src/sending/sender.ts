@@ -39,17 +39,11 @@ const SWEEP_INTERVAL_MS = 10_000;
 interface Attempt extends Due {
   readonly startedAt: Date;
   readonly round: Round;
+  isBrokenOff: boolean;
 }
 
-export function startSender({
-  pool,
-  clock,
-  poster,
-  targets,
-  onTrouble,
-  pollMs = 200,
-  stopGraceMs = 3_000,
-}: SenderOptions): Sender {
+export function startSender(options: SenderOptions): Sender {
+  const { pool, clock, poster, targets, onTrouble, pollMs = 200, stopGraceMs = 3_000 } = options;
   const senderId = randomUUID();
   const lanes = createLanes();
   const recorder = createRecorder(pool, clock);
@@ -89,7 +83,14 @@ export function startSender({
     const ids = lanes.withAttempts();
     if (ids.length === 0) return;
     const enabled = await targets.of(ids);
-    for (const id of ids) if (!enabled.has(id)) lanes.breakOff(id);
+    for (const id of ids) if (!enabled.has(id)) breakOff(id);
+  }
+
+  function breakOff(subscriptionId: string): void {
+    for (const attempt of underWay) {
+      if (attempt.subscriptionId === subscriptionId) attempt.isBrokenOff = true;
+    }
+    poster.breakOff(subscriptionId);
   }
 
   async function readWhatIsDue(): Promise<void> {
@@ -126,7 +127,7 @@ export function startSender({
       for (const one of due) {
         const target = found.get(one.subscriptionId);
         if (!target) continue;
-        const attempt = { ...one, startedAt, round };
+        const attempt = { ...one, startedAt, round, isBrokenOff: false };
         begun.push(attempt);
         void make(attempt, target);
       }
@@ -139,13 +140,12 @@ export function startSender({
 
   async function make(attempt: Attempt, target: Target): Promise<void> {
     underWay.add(attempt);
-    const signal = lanes.signalOf(attempt.subscriptionId);
-    const outcome = await poster.post({ ...postingOf(attempt, target, clock()), signal });
+    const outcome = await poster.post(postingOf(attempt, target, clock()));
     if (!underWay.delete(attempt)) return;
     const succeeded = isDelivered(outcome);
     lanes.end(attempt.subscriptionId, succeeded);
     // That we have broken it off says nothing about the endpoint.
-    hasCome(attempt, signal.aborted && !succeeded ? undefined : outcome);
+    hasCome(attempt, attempt.isBrokenOff && !succeeded ? undefined : outcome);
     mayBegin.ring();
     if (underWay.size === 0) isQuiet.ring();
   }
@@ -192,10 +192,10 @@ export function startSender({
 }
 
 function postingOf(
-  { eventId: id, type, body: text, previousSequence }: Due,
-  { url, reach, secretsAt }: Target,
+  { subscriptionId: lane, eventId: id, type, body: text, previousSequence }: Due,
+  { url, reach, keysAt }: Target,
   at: Date,
 ): Posting {
   const body = envelopeBytes(text, previousSequence === null ? null : Number(previousSequence));
-  return { url, reach, body, headers: signedHeaders({ id, type, body }, secretsAt(at), at) };
+  return { url, reach, lane, body, headers: signedHeaders({ id, type, body }, keysAt(at), at) };
 }

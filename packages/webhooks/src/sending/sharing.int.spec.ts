@@ -1,6 +1,6 @@
 import { until } from '@coffer/testing';
 import { expect } from 'chai';
-import { deliveriesOf } from '../deliveryLog.ts';
+import { deliveriesOf, resendRange, statisticsOf } from '../deliveryLog.ts';
 import { type Receiver, startReceiver } from '../testing/receiver.ts';
 import { type SendingWorld, startSendingWorld } from '../testing/sendingWorld.ts';
 import { noteRound, readDue, recordEnded, settleLost } from './deliveries.ts';
@@ -89,6 +89,20 @@ describe('the lanes of several senders', () => {
     expect(new Set(sent()).size).to.equal(2_400);
   });
 
+  it('are held without a lock or a write until their sender has to show itself again', async () => {
+    const row = async () =>
+      (await world.pool.query('select ctid, xmin, xmax, alive_until from records.webhook_senders')).rows;
+    await holdLanes(world.pool, 'one', world.now());
+    const shown = await row();
+    world.advance(1_000);
+    await holdLanes(world.pool, 'one', world.now());
+    expect(await row()).to.deep.equal(shown);
+    world.advance(1);
+    await holdLanes(world.pool, 'one', world.now());
+    const [{ alive_until: aliveUntil } = expect.fail()] = await row();
+    expect(aliveUntil).to.deep.equal(new Date(world.now().getTime() + ALIVE_FOR_MS));
+  });
+
   it('are another sender’s once theirs has not been seen for a while', async () => {
     const id = await endpoint();
     await holdLanes(world.pool, 'dead', world.now());
@@ -152,6 +166,7 @@ describe('the lanes of several senders', () => {
       { id: refused, state: 'pending', failures: 0 },
     ]);
     expect(await attempts(refused ?? '')).to.deep.equal([{ number: 1, status: 500, error: null }]);
+    expect(await attempts(kept ?? '')).to.deep.equal([{ number: 1, status: 200, error: null }]);
   });
   async function settledBy(senderId: string) {
     await holdLanes(world.pool, senderId, world.now());
@@ -167,5 +182,38 @@ describe('the lanes of several senders', () => {
     world.startSender();
     await allDelivered();
     expect(sent()).to.deep.equal(['/0 2', '/0 3']);
+    const log = await deliveriesOf(world.pool, 'app_1', id, { limit: 3 });
+    expect(log.map((one) => one.attempts.map(({ error }) => error))).to.deep.equal([
+      ['unknown', null],
+      ['unknown', null],
+      [null],
+    ]);
+  });
+
+  it('log a success once, however often it is recorded', async () => {
+    const id = await endpoint();
+    await world.emit(1, id);
+    const begun = await dies(id);
+    const ended = begun.map((one) => ({ ...one, outcome: ANSWERED }));
+    for (let count = 0; count < 3; count += 1) await recordEnded(world.pool, ended, [], world.now());
+    expect(await attempts(id)).to.deep.equal([{ number: 1, status: 200, error: null }]);
+    expect(await statisticsOf(world.pool, id, world.now())).to.include({ attempts: 1, succeeded: 1 });
+  });
+
+  it('keep the attempts of a delivery that is sent again', async () => {
+    const id = await endpoint();
+    await world.emit(1, id);
+    world.startSender();
+    await allDelivered();
+    const recipient = { id, events: null, environment: null };
+    for (const count of [2, 3]) {
+      await resendRange(world.pool, 'app_1', recipient, { from: 1n, to: 1n }, world.now());
+      await until(() => receiver.received.length === count);
+      await allDelivered();
+    }
+    expect(await attempts(id)).to.deep.equal(
+      [1, 2, 3].map((number) => ({ number, status: 200, error: null })),
+    );
+    expect(await statisticsOf(world.pool, id, world.now())).to.include({ attempts: 3, succeeded: 3 });
   });
 });

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { expect } from 'chai';
 import { Webhook } from 'standardwebhooks';
-import { newSecret, signedHeaders } from './signature.ts';
+import { newSecret, signedHeaders, signingKey } from './signature.ts';
 
 const body = Buffer.from('{"type":"user.created","data":{"id":"usr_é"}}');
 const content = { id: 'evt_1', type: 'user.created', body };
@@ -16,7 +16,7 @@ function isOurs(header: string, rawBody: Buffer, secret: string): boolean {
 
 describe('the signature of a delivery', () => {
   const now = new Date();
-  const signed = signedHeaders(content, [current, former], now);
+  const signed = signedHeaders(content, [current, former].map(signingKey), now);
 
   it('is verified by the rules of the specification, with either secret while both are valid', () => {
     const header = signed['x-service-signature'] ?? '';
@@ -34,17 +34,32 @@ describe('the signature of a delivery', () => {
   });
 
   it('has the new secret first', () => {
-    const alone = signedHeaders(content, [current], now);
+    const alone = signedHeaders(content, [signingKey(current)], now);
     expect(signed['x-service-signature']).to.match(/^t=\d+,v1=[0-9a-f]{64},v1=[0-9a-f]{64}$/);
     expect(signed['x-service-signature']?.startsWith(alone['x-service-signature'] ?? '?')).to.equal(true);
     expect(signed['webhook-signature']?.startsWith(`${alone['webhook-signature']} v1,`)).to.equal(true);
   });
 
   it('is that of the attempt: the body stays, the time does not', () => {
-    const later = signedHeaders(content, [current], new Date(now.getTime() + 1_800_000));
+    const later = signedHeaders(content, [signingKey(current)], new Date(now.getTime() + 1_800_000));
     expect(later['webhook-id']).to.equal(signed['webhook-id']);
     expect(later['x-service-signature']).not.to.equal(signed['x-service-signature']);
     expect(() => new Webhook(current).verify(body, later)).to.throw('too new');
+  });
+
+  it('is right for a secret and a body of any length', () => {
+    for (const keyBytes of [1, 32, 43, 44, 64, 65, 200])
+      for (const bodyBytes of [0, 1, 4_000, 20_000]) {
+        const secret = `whsec_${Buffer.alloc(keyBytes, keyBytes).toString('base64')}`;
+        const bytes = Buffer.alloc(bodyBytes, 'é');
+        const headers = signedHeaders({ ...content, body: bytes }, [signingKey(secret)], now);
+        const t = headers['webhook-timestamp'];
+        const mac = (key: Buffer, start: string) => createHmac('sha256', key).update(start).update(bytes);
+        const ours = mac(Buffer.from(secret), `${t}.`).digest('hex');
+        const standard = mac(Buffer.from(secret.slice(6), 'base64'), `evt_1.${t}.`).digest('base64');
+        expect(headers['x-service-signature']).to.equal(`t=${t},v1=${ours}`);
+        expect(headers['webhook-signature']).to.equal(`v1,${standard}`);
+      }
   });
 
   it('names the type of the event', () => expect(signed['x-service-event']).to.equal('user.created'));

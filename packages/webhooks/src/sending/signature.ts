@@ -2,7 +2,7 @@
  * Both signatures of a delivery: ours, and those of Standard Webhooks, which libraries of most languages verify. `t` is
  * that of the attempt, since a receiver accepts only a few minutes. Source: spec, Signature rules; contract, Webhooks.
  */
-import { createHmac, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 
 const PREFIX = 'whsec_';
 
@@ -16,18 +16,26 @@ export interface SignedContent {
 /** One secret for both schemes: the whole text keys ours, the bytes that it encodes those of Standard Webhooks. */
 export const newSecret = (): string => PREFIX + randomBytes(32).toString('base64');
 
-/** `secrets`: the newest first, because receivers that keep one signature of each scheme keep the last. */
+/** A secret as both schemes use it, prepared once: it signs thousands of deliveries a second. */
+export interface SigningKey {
+  readonly ours: MacKey;
+  readonly standard: MacKey;
+}
+
+export const signingKey = (secret: string): SigningKey => ({
+  ours: macKey(Buffer.from(secret)),
+  standard: macKey(Buffer.from(secret.slice(PREFIX.length), 'base64')),
+});
+
+/** `keys`: the newest first, because receivers that keep one signature of each scheme keep the last. */
 export function signedHeaders(
   { id, type, body }: SignedContent,
-  secrets: readonly string[],
+  keys: readonly SigningKey[],
   at: Date,
 ): Record<string, string> {
   const t = String(Math.floor(at.getTime() / 1000));
-  const ours = secrets.map((secret) => `v1=${macOf(secret, 'utf8', `${t}.`, body).toString('hex')}`);
-  const standard = secrets.map((secret) => {
-    const encoded = secret.slice(PREFIX.length);
-    return `v1,${macOf(encoded, 'base64', `${id}.${t}.`, body).toString('base64')}`;
-  });
+  const ours = keys.map((key) => `v1=${macOf(key.ours, `${t}.`, body, 'hex')}`);
+  const standard = keys.map((key) => `v1,${macOf(key.standard, `${id}.${t}.`, body, 'base64')}`);
   return {
     'x-service-event': type,
     'x-service-signature': [`t=${t}`, ...ours].join(','),
@@ -37,7 +45,39 @@ export function signedHeaders(
   };
 }
 
-/** The key stays text: Node takes 13 microseconds more for bytes, which are then looked at as a key object. */
-function macOf(key: string, encoding: 'utf8' | 'base64', start: string, body: Uint8Array): Buffer {
-  return createHmac('sha256', key, { encoding }).update(start).update(body).digest();
+/**
+ * HMAC-SHA256 by its definition, of two hashes, which takes a quarter of the time of Node's own: that makes three objects and
+ * prepares the key for each text. Source: RFC 2104.
+ */
+interface MacKey {
+  /** What the inner hash begins with. */
+  readonly inner: Buffer;
+  /** What the outer hash is made of: its beginning, and room for the inner one. */
+  readonly outer: Buffer;
+}
+
+const BLOCK_BYTES = 64;
+const DIGEST_BYTES = 32;
+
+function macKey(bytes: Buffer): MacKey {
+  const key = bytes.length > BLOCK_BYTES ? hash('sha256', bytes, 'buffer') : bytes;
+  const inner = Buffer.alloc(BLOCK_BYTES, 0x36);
+  const outer = Buffer.alloc(BLOCK_BYTES + DIGEST_BYTES, 0x5c);
+  for (const [index, byte] of key.entries()) {
+    inner[index] = byte ^ 0x36;
+    outer[index] = byte ^ 0x5c;
+  }
+  return { inner, outer };
+}
+
+let scratch = Buffer.allocUnsafe(4_096);
+
+function macOf({ inner, outer }: MacKey, start: string, body: Uint8Array, encoding: 'hex' | 'base64') {
+  const mostBytes = BLOCK_BYTES + 3 * start.length + body.length;
+  if (scratch.length < mostBytes) scratch = Buffer.allocUnsafe(2 * mostBytes);
+  scratch.set(inner);
+  const bodyAt = BLOCK_BYTES + scratch.write(start, BLOCK_BYTES);
+  scratch.set(body, bodyAt);
+  outer.write(hash('sha256', scratch.subarray(0, bodyAt + body.length), 'binary'), BLOCK_BYTES, 'latin1');
+  return hash('sha256', outer, encoding);
 }

@@ -3,12 +3,13 @@ import type { Pool } from '@coffer/database';
 import type { Environment, SecretBox } from '@coffer/kernel';
 import { LRUCache } from 'lru-cache';
 import type { Reach } from './endpointUrl.ts';
+import { type SigningKey, signingKey } from './signature.ts';
 
 export interface Target {
   readonly url: string;
   readonly reach: Reach;
   /** The newest first. */
-  readonly secretsAt: (at: Date) => readonly string[];
+  readonly keysAt: (at: Date) => readonly SigningKey[];
 }
 
 export interface Targets {
@@ -47,16 +48,16 @@ export function createTargets({
   const kept = new LRUCache<string, Target & { readonly epoch: string }>({ max: KEPT });
 
   function targetOf({ id, epoch, url, environment, secret, previous, previousUntil }: Row) {
-    const current = secretBox.open(secret, secretPlace(id));
+    const current = signingKey(secretBox.open(secret, secretPlace(id)));
     const former = previousUntil && {
       until: previousUntil,
-      secret: secretBox.open(previous, secretPlace(id)),
+      key: signingKey(secretBox.open(previous, secretPlace(id))),
     };
     return {
       epoch,
       url,
       reach: reachOf(environment),
-      secretsAt: (at: Date) => (former && at < former.until ? [current, former.secret] : [current]),
+      keysAt: (at: Date) => (former && at < former.until ? [current, former.key] : [current]),
     };
   }
 

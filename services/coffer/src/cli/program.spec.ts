@@ -206,6 +206,10 @@ describe('the command line', () => {
         'log --app app_1 --webhook whk_1 --state failed --type user.created --object usr_1 --limit 5',
         'GET /whk_1/deliveries?state=failed&type=user.created&objectId=usr_1&limit=5',
       ],
+      [
+        'log --app app_1 --webhook whk_1 --since 2026-01-02T03:04:05Z --until 2026-01-03T00:00:00Z',
+        'GET /whk_1/deliveries?since=2026-01-02T03%3A04%3A05Z&until=2026-01-03T00%3A00%3A00Z',
+      ],
       ['resend --app app_1 --webhook whk_1 --from 3 --to 5', 'POST /whk_1/resend', { from: 3, to: 5 }],
       [
         'resend --app app_1 --webhook whk_1 --failed-since 2026-01-02T03:04:05.000Z',

@@ -28,6 +28,15 @@ export function registerPortal(program: Command, { api, print }: Cli): void {
     });
 }
 
+interface LogOptions {
+  readonly state?: string;
+  readonly type?: string;
+  readonly object?: string;
+  readonly since?: string;
+  readonly until?: string;
+  readonly limit?: number;
+}
+
 interface ListenOptions {
   readonly app: string;
   readonly forward: string;
@@ -96,23 +105,20 @@ export function registerWebhooks(program: Command, cli: Cli): void {
     .addOption(new Option('--state <state>', 'only these').choices(['pending', 'delivered', 'failed']))
     .option('--type <type>', 'only events of this type')
     .option('--object <id>', 'only events about this user, wallet or move')
+    .option('--since <time>', 'only events from then on')
+    .option('--until <time>', 'only events before')
     .option('--limit <number>', 'how many', wholeNumber)
     .action(
       async (
-        {
-          app,
-          webhook,
-          state,
-          type,
-          object,
-          limit,
-        }: WebhookOptions & { state?: string; type?: string; object?: string; limit?: number },
+        { app, webhook, state, type, object, since, until, limit }: WebhookOptions & LogOptions,
         command: Command,
       ) => {
         const query = {
           state,
           type,
           objectId: object,
+          since,
+          until,
           limit: limit === undefined ? undefined : String(limit),
         };
         await print(command, await portalOf(app).get(path(app, webhook, 'deliveries'), query));

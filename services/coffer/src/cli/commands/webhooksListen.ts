@@ -1,6 +1,6 @@
 /** `coffer webhooks listen`: hands events on to an address of this machine, read from the feed and signed as deliveries. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { newSecret, signedHeaders } from '@coffer/webhooks/signature';
+import { newSecret, signedHeaders, signingKey } from '@coffer/webhooks/signature';
 import { z } from 'zod';
 import type { AdminApi } from '../adminApi.ts';
 import { CommandFailure, EXIT } from '../failure.ts';
@@ -109,7 +109,7 @@ async function post(
       method: 'POST',
       headers: {
         'content-type': 'application/json',
-        ...signedHeaders({ id: item.id, type: item.type, body }, [secret], new Date()),
+        ...signedHeaders({ id: item.id, type: item.type, body }, [signingKey(secret)], new Date()),
       },
       body,
       redirect: 'manual',
