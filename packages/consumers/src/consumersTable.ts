@@ -178,7 +178,10 @@ function stopIn({ code, reason, event, stopped_at: at }: StopColumns): ConsumerR
   return { code, reason, event: event ?? undefined, at };
 }
 
-/** False when the lease has been taken over. */
+/**
+ * False when the lease has been taken over. Whoever shows that he lives does not wait for the disk, nor make appends wait
+ * for it; a server that crashes forgets at most the last renewal, and ends the holder's connections.
+ */
 export async function renew(
   db: Queryable,
   key: ConsumerKey,
@@ -187,7 +190,8 @@ export async function renew(
 ): Promise<boolean> {
   const { rowCount } = await db.query(
     `update ${key.schema}.consumers set leased_until = clock_timestamp() + $3 * interval '1 millisecond'
-      where name = $1 and epoch = $2`,
+      where name = $1 and epoch = $2
+      returning set_config('synchronous_commit', 'off', true)`,
     [key.name, epoch, leaseMs],
   );
   return rowCount === 1;

@@ -11,6 +11,8 @@ export interface PoolOptions {
   readonly maxConnections?: number;
   /** Shown in `pg_stat_activity`. */
   readonly applicationName: string;
+  /** Of its sessions, as command line options of a server: `-c name=value`. */
+  readonly settings?: string;
   /** Called for errors on idle connections (a server restart), which the pool itself survives. */
   readonly onIdleError: (error: Error) => void;
 }
@@ -22,8 +24,12 @@ export function createPool(options: PoolOptions): Pool {
     max: options.maxConnections ?? 10,
     application_name: options.applicationName,
     connectionTimeoutMillis: 5_000,
+    ...(options.settings !== undefined && { options: options.settings }),
   });
   pool.on('error', options.onIdleError);
+  // One may be lost by the very packet that opens it, before whoever asked for it can listen, and an error that nobody
+  // listens to ends the process. The next query fails instead.
+  pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
 }
 

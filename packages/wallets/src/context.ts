@@ -1,6 +1,6 @@
 /** Keys in our custody: those of the players' wallets and of the apps' own wallets, and what is signed with them. */
 import type { Deadline } from '@coffer/event-store';
-import { defineContext, type Platform, someStream } from '@coffer/host';
+import { defineContext, isDatabaseAway, type Platform, someStream } from '@coffer/host';
 import type { SessionCaller } from '@coffer/http';
 import { type Environment, Rejection, type UserPlace } from '@coffer/kernel';
 import { createMoves, type RentSponsor } from '@coffer/moves';
@@ -108,7 +108,10 @@ export const walletsContext = defineContext({
       masterKeys,
       onDone: (report) => logger.info(report, 'keys of wallets are under the current master key'),
       onTrouble: (error) =>
-        logger.error({ err: error }, 'a key of a wallet was not brought under the current master key'),
+        logger[isDatabaseAway(error) ? 'warn' : 'error'](
+          { err: error },
+          'a key of a wallet was not brought under the current master key',
+        ),
     });
     const setting = <Key extends Parameters<AppDirectory['setting']>[2]>(
       { appId, environment }: Place,

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { NEWEST_POSTGRES, type Pool, requireSupportedPostgres, withPool } from '@coffer/database';
 import { requireUnownedDataFolder } from '@coffer/embedded-postgres';
 import { roles as allRoles, migrateAll, type Role } from '@coffer/host';
@@ -29,27 +30,28 @@ import { installationSecrets } from './installationSecrets.ts';
 import { requirePorts } from './portsAtStart.ts';
 import { type Service, startService } from './service.ts';
 import { startFailure } from './startFailure.ts';
+import { stopSignal } from './stopSignal.ts';
 import { gatewayUrl } from './storeGateway.ts';
 import { type MainService, openThreads, type Threads } from './threads.ts';
 import { VERSION } from './version.ts';
 
 /** Returns when the service has stopped. Throws a `CommandFailure` that explains why it could not start. */
 export async function run(names: readonly string[]): Promise<void> {
-  let hasThreadFailed = false;
-  const threadFailure = (cause?: unknown) =>
-    new CommandFailure(EXIT.refused, 'A thread of the service has failed; the log says why.', { cause });
+  let failed: string | undefined;
+  const failure = (cause?: unknown) =>
+    new CommandFailure(EXIT.refused, `${failed}; the log says why.`, { cause });
   try {
-    await runUntilStopped(names, () => {
-      hasThreadFailed = true;
+    await runUntilStopped(names, (what) => {
+      failed ??= what;
     });
   } catch (error) {
-    // Whatever waited for the thread has failed with it.
-    throw hasThreadFailed ? threadFailure(error) : (startFailure(error) ?? error);
+    // Whatever waited for what has failed has failed with it.
+    throw failed === undefined ? (startFailure(error) ?? error) : failure(error);
   }
-  if (hasThreadFailed) throw threadFailure();
+  if (failed !== undefined) throw failure();
 }
 
-async function runUntilStopped(names: readonly string[], onThreadFailed: () => void): Promise<void> {
+async function runUntilStopped(names: readonly string[], onFailed: (what: string) => void): Promise<void> {
   const config = configFrom(process.env);
   // So that nothing that prints or passes on the environment exposes them.
   delete process.env.COFFER_MASTER_KEYS;
@@ -60,20 +62,21 @@ async function runUntilStopped(names: readonly string[], onThreadFailed: () => v
   await mkdir(config.dataFolder, { recursive: true });
   const secrets = await installationSecrets(config);
   const logger = createLogger({ level: config.logLevel, secrets: secrets.texts });
-  const stopping = stopSignal(logger);
+  const { signal: stopping, isGiven: isStopGiven } = stopSignal(logger);
+  const endItself = () => process.kill(process.pid, 'SIGTERM');
   for (const problem of unknownVariables(process.env)) logger.warn(problem);
 
   // A signal to several processes may end what a step needs, or a child that a step has only just forked.
   const unlessStopped = <Result>(step: Promise<Result>): Promise<Result | undefined> =>
-    step.catch((error: unknown) => {
-      if (!stopping.aborted) throw error;
+    step.catch(async (error: unknown) => {
+      if (!(await isStopGiven())) throw error;
       logger.info({ reason: String(error) }, 'the start was given up');
       return undefined;
     });
 
   const database = await unlessStopped(
-    openDatabase(config, logger, (error) => {
-      if (stopping.aborted) {
+    openDatabase(config, logger, async (error) => {
+      if (await isStopGiven()) {
         // A supervisor that ends all processes at once ends it while requests are in flight here.
         logger.warn(
           { err: error },
@@ -82,7 +85,8 @@ async function runUntilStopped(names: readonly string[], onThreadFailed: () => v
         return;
       }
       logger.fatal({ err: error }, 'the database of the data folder is lost: this service stops');
-      process.kill(process.pid, 'SIGTERM');
+      onFailed('The database of the data folder was lost');
+      endItself();
     }),
   );
   if (!database) return;
@@ -101,9 +105,9 @@ async function runUntilStopped(names: readonly string[], onThreadFailed: () => v
       main: () => main,
       makeNextMasterKey: (environment) => makeNextKeyForAll(environment),
       onFailed(error) {
-        onThreadFailed();
+        onFailed('A thread of the service has failed');
         logger.fatal({ err: error }, 'a thread of the service has failed: this service stops');
-        if (!stopping.aborted) process.kill(process.pid, 'SIGTERM');
+        if (!stopping.aborted) endItself();
       },
     });
     threads = opened;
@@ -179,7 +183,7 @@ async function runUntilStopped(names: readonly string[], onThreadFailed: () => v
     });
     service = await unlessStopped(starting);
     if (stopping.aborted) return;
-    if (embeddedChain) await unlessStopped(ensureMints(database.url, chains));
+    if (embeddedChain) await ensureMints(database.url, chains, logger, stopping);
     if (!stopping.aborted) await once(stopping, 'abort');
   } finally {
     await Promise.all([service?.stop(), threads?.stopApi()]);
@@ -197,13 +201,27 @@ async function requirePostgres(pool: Pool, logger: Logger): Promise<void> {
   logger.warn({ version: text }, `PostgreSQL newer than ${NEWEST_POSTGRES}, which this release was tried on`);
 }
 
-/** For currencies that existed before the chain. */
-async function ensureMints(databaseUrl: string, chains: OpenChains): Promise<void> {
-  await withPool(databaseUrl, async (pool) => {
-    for (const { appId } of await listApps(pool)) {
-      for (const currency of await listCurrencies(pool, appId)) await chains.ensureMint(currency);
+const MINTS_RETRY_MS = 1_000;
+
+/** For currencies that existed before the chain, which may be starting again. Until the service stops. */
+async function ensureMints(
+  databaseUrl: string,
+  chains: OpenChains,
+  logger: Logger,
+  stopping: AbortSignal,
+): Promise<void> {
+  while (!stopping.aborted) {
+    try {
+      return await withPool(databaseUrl, async (pool) => {
+        for (const { appId } of await listApps(pool)) {
+          for (const currency of await listCurrencies(pool, appId)) await chains.ensureMint(currency);
+        }
+      });
+    } catch (error) {
+      logger.warn({ err: error }, 'mints of currencies were not made on the chain, and are tried again');
+      await delay(MINTS_RETRY_MS, undefined, { signal: stopping }).catch(() => undefined);
     }
-  });
+  }
 }
 
 function rolesFrom(names: readonly string[]): readonly Role[] {
@@ -213,28 +231,6 @@ function rolesFrom(names: readonly string[]): readonly Role[] {
     if (role) return role;
     throw new ConfigurationError(`There is no role "${name}". The roles are: ${allRoles.join(', ')}.`);
   });
-}
-
-/** A terminal, npm and the launcher may each pass on the same Ctrl-C. */
-const ONE_PRESS_MS = 500;
-
-/** Aborts at the first SIGTERM, SIGINT or SIGHUP; another one, a moment later, ends the process at once. */
-function stopSignal(logger: Logger): AbortSignal {
-  const stopping = new AbortController();
-  let firstMs: number | undefined;
-  const onSignal = (signal: NodeJS.Signals) => {
-    const nowMs = performance.now();
-    firstMs ??= nowMs;
-    if (firstMs === nowMs) {
-      logger.info({ signal }, 'stopping');
-      stopping.abort();
-    } else if (nowMs - firstMs > ONE_PRESS_MS) {
-      logger.warn({ signal }, 'ends at once: the next start takes up what is left running');
-      process.exit(130);
-    }
-  };
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, onSignal);
-  return stopping.signal;
 }
 
 interface Addresses {

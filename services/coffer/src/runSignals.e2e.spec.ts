@@ -92,6 +92,25 @@ describe('coffer run, when a signal is given to all of its process group', funct
     expect(levels()).not.to.include('error').and.not.to.include('fatal');
   });
 
+  it('SIGTERM to all of them ends it in order also where it is too busy to notice until the others are gone', async () => {
+    const [, ...others] = processesOf(service.pid);
+    process.kill(service.pid, 'SIGSTOP');
+    terminate([service.pid]);
+    await untilGone(others);
+    process.kill(service.pid, 'SIGCONT');
+    expect(await service.ended, service.logs()).to.include({ exitCode: 0, signal: null });
+    expect(levels(), service.logs()).not.to.include('error').and.not.to.include('fatal');
+  });
+
+  it('ends with code 1 and says why when only its database is ended', async () => {
+    const pid = Number(/"postmasterPid":(\d+)/.exec(service.logs())?.[1]);
+    process.kill(pid, 'SIGKILL');
+    const { exitCode, stderr } = await service.ended;
+    expect(exitCode, service.logs()).to.equal(1);
+    expect(levels()).to.include('fatal');
+    expect(stderr).to.include('The database of the data folder was lost; the log says why.');
+  });
+
   it('takes one Ctrl-C that reaches it twice, from the terminal and from what has started it, for one', async () => {
     process.kill(service.pid, 'SIGINT');
     process.kill(service.pid, 'SIGTERM');
@@ -147,6 +166,17 @@ function processesOf(pid: number): readonly number[] {
     pairs.flatMap(([child = 0, of]) => (of === parent ? [child, ...descendantsOf(child)] : []));
   return [pid, ...descendantsOf(pid)];
 }
+
+/** Ends also those that they start at that moment. */
+const untilGone = (pids: readonly number[]) =>
+  eventually('they are gone', () => {
+    terminate(pids.flatMap(processesOf));
+    return !pids.some(isRunning) || undefined;
+  });
+
+/** One that has ended and was not waited for does not run. */
+const isRunning = (pid: number): boolean =>
+  /^[^Z]/.test(spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).stdout);
 
 /** Even if some of them are already gone. */
 function terminate(pids: readonly number[]): void {
