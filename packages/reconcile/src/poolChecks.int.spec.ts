@@ -1,15 +1,8 @@
-import { type Pool, withTransaction } from '@coffer/database';
-import { createReadSchema } from '@coffer/read-models';
-import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
-import { crossChecks } from './crossChecks.ts';
+import { checkedRows, type Wrong } from './testing/checkedRows.ts';
 
-const SCHEMA = 'verified_v1';
-const APP = 'app_1';
-const BOOKS = { appId: APP, environment: 'test' } as const;
-const TABLES = ['accounts', 'holds', 'pools', 'pool_stakes', 'postings', 'trial_balances'];
-const accountOf = (user: string) => `account-test.${APP}.${user}.2`;
-const streamOf = (pool: string) => `pool-test.${APP}.${pool}`;
+const accountOf = (user: string) => `account-test.app_1.${user}.2`;
+const streamOf = (pool: string) => `pool-test.app_1.${pool}`;
 
 type StakeValues = readonly [
   pool: string,
@@ -21,37 +14,153 @@ type StakeValues = readonly [
   creditDue: boolean,
 ];
 
+/**
+ * `open`: 10 locked, 20 confirmed. `won`: 100 staked by ann and bob, 90 to ann and 10 to the house; 7 of cid were
+ * released before, 8 of dan by the settlement. `void`: 4 refunded. A lock of eve came too late.
+ */
+function consistentPools(): string {
+  const stakes: readonly StakeValues[] = [
+    ['open', 1, 'ann', 10, 'locked', null, false],
+    ['open', 2, 'bob', 20, 'confirmed', null, false],
+    ['won', 1, 'ann', 50, 'settled', 90, true],
+    ['won', 2, 'bob', 50, 'settled', 0, true],
+    ['won', 3, 'cid', 7, 'released', null, false],
+    ['won', 4, 'dan', 8, 'released', null, true],
+    ['void', 1, 'ann', 4, 'refunded', 4, true],
+    ['void', 2, 'bob', 3, 'released', null, false],
+  ];
+  const holdOf = ([name, number, user]: StakeValues) => `'${accountOf(user)}', 'stake:${name}/b${number}'`;
+  const last = `${accountOf('dan')} stake:won/b4`;
+  return `
+    insert into $pools values
+      ('${streamOf('open')}', 1, 2, 'app_1', 'test', 'open', 2, 'open', 10, 20, null, 0, null, 0, 0, null, now(), null),
+      ('${streamOf('won')}', 2, 7, 'app_1', 'test', 'won', 2, 'settled', 0, 100, 10, 3, '${last}',
+        3, 30, 'e1', now(), now()),
+      ('${streamOf('void')}', 3, 3, 'app_1', 'test', 'void', 2, 'refunded', 0, 4, null, 1,
+        '${accountOf('ann')} stake:void/b1', 1, 40, 'e2', now(), now());
+    insert into $pool_stakes values ${stakes
+      .map((stake) => {
+        const [name, number, user, amount, status, payout, creditDue] = stake;
+        return `('${streamOf(name)}', ${number}, 'app_1', 'test', 'b${number}', '${user}', 2, ${holdOf(stake)},
+                 ${amount}, '${status}', ${payout}, ${creditDue}, now())`;
+      })
+      .join(', ')};
+    insert into $holds values ${stakes
+      .map((stake) => {
+        const [name, , user, amount, status, payout] = stake;
+        const closing =
+          name === 'open' ? 'null, 1, null' : `${status === 'released' ? amount : payout}, 1, 2`;
+        return `(${holdOf(stake)}, 'app_1', 'test', '${user}', 2, 'stake', ${amount}, ${closing})`;
+      })
+      .join(', ')},
+      ('${accountOf('eve')}', 'stake:won/b5', 'app_1', 'test', 'eve', 2, 'stake', 6, 6, 1, 2);
+    insert into $postings values
+      (1, 1, '${streamOf('won')}', 7, 'app_1', 'test', null, 2, 'pools', 'pool:won', -10, 0, -10, now()),
+      (1, 2, '${streamOf('won')}', 7, 'app_1', 'test', null, 2, 'house', 'pool:won', 10, 0, 10, now());
+    insert into $trial_balances values ('b1', 1, 'app_1', 'test', 2, 'pools', 0)`;
+}
+
+const wrong: readonly Wrong[] = [
+  [
+    'a stake of an open pool without its hold',
+    `delete from $holds where hold_id = 'stake:open/b1'`,
+    [`open_stakes ${accountOf('ann')} stake:open/b1`],
+  ],
+  [
+    'a stake of an open pool whose hold was closed',
+    `update $holds set payout = 10, closed_at_revision = 9 where hold_id = 'stake:open/b1'`,
+    [`open_stakes ${accountOf('ann')} stake:open/b1`],
+  ],
+  [
+    'a hold of another amount than its stake',
+    `update $holds set amount = 11 where hold_id = 'stake:open/b1'`,
+    [`open_stakes ${accountOf('ann')} stake:open/b1`],
+  ],
+  [
+    'a hold that is in no pool',
+    `insert into $holds values
+      ('${accountOf('eve')}', 'stake:open/b9', 'app_1', 'test', 'eve', 2, 'stake', 5, null, 1, null)`,
+    [`open_stakes ${accountOf('eve')} stake:open/b9`],
+  ],
+  [
+    'a hold in no pool that was not given back in full',
+    `insert into $holds values
+      ('${accountOf('eve')}', 'stake:open/b9', 'app_1', 'test', 'eve', 2, 'stake', 5, 4, 1, 2)`,
+    [`closed_stakes ${accountOf('eve')} stake:open/b9`],
+  ],
+  [
+    'a credit of a settled pool that was never made',
+    `update $holds set payout = null, closed_at_revision = null where hold_id = 'stake:won/b1'`,
+    [`open_stakes ${accountOf('ann')} stake:won/b1`, 'pools_balance 2'],
+  ],
+  [
+    'a credit of another amount',
+    `update $holds set payout = 91 where hold_id = 'stake:won/b1'`,
+    [`closed_stakes ${accountOf('ann')} stake:won/b1`],
+  ],
+  [
+    'a settled stake that was never held',
+    `delete from $holds where hold_id = 'stake:won/b2'`,
+    [`closed_stakes ${accountOf('bob')} stake:won/b2`],
+  ],
+  [
+    'a released stake that was not given back in full',
+    `update $holds set payout = 6 where hold_id = 'stake:won/b3'`,
+    [`closed_stakes ${accountOf('cid')} stake:won/b3`],
+  ],
+  [
+    'a refunded stake that was not given back in full',
+    `update $holds set payout = 3 where hold_id = 'stake:void/b1'`,
+    [`closed_stakes ${accountOf('ann')} stake:void/b1`],
+  ],
+  [
+    'a pool whose confirmed sum is wrong',
+    `update $pools set confirmed = 21 where pool_id = 'open'`,
+    [`pools ${streamOf('open')}`],
+  ],
+  [
+    'a pool whose locked sum is wrong',
+    `update $pools set locked = 9 where pool_id = 'open'`,
+    [`pools ${streamOf('open')}`],
+  ],
+  [
+    'a pool whose count of credits is wrong',
+    `update $pools set credits = 4 where pool_id = 'won'`,
+    [`pools ${streamOf('won')}`],
+  ],
+  [
+    'a settlement that is not conserved',
+    `update $pools set rake = 11 where pool_id = 'won'`,
+    [`pools ${streamOf('won')}`, `pool_rakes ${streamOf('won')}`],
+  ],
+  [
+    'a refund of another sum',
+    `update $pools set confirmed = 3 where pool_id = 'void'`,
+    [`pools ${streamOf('void')}`],
+  ],
+  ['stakes without a pool', `delete from $pools where pool_id = 'void'`, [`pools ${streamOf('void')}`]],
+  [
+    'a rake that did not reach the house',
+    `delete from $postings where stream = '${streamOf('won')}'`,
+    [`pool_rakes ${streamOf('won')}`],
+  ],
+  [
+    'something left in pools when all credits are done',
+    `update $trial_balances set balance = -1 where account = 'pools'`,
+    ['pools_balance 2'],
+  ],
+];
+
 describe('the checks of pools', () => {
-  let database: TestDatabase;
-  let pool: Pool;
-
-  before(async () => {
-    database = await createTestDatabase();
-    pool = database.pool;
-    await withTransaction(pool, (client) => createReadSchema(client, SCHEMA));
+  const { change, found, examined, finds, looksAtOneEnvironment } = checkedRows({
+    tables: ['accounts', 'holds', 'pools', 'pool_stakes', 'postings', 'trial_balances'],
+    consistent: consistentPools(),
+    isChecked: (check) => check === 'pools_balance' || /^pools?$|pool_|stakes/.test(check),
   });
-  after(() => database.drop());
-  beforeEach(async () => {
-    await change(`truncate ${TABLES.map((table) => `$${table}`).join(', ')}`);
-    await consistentPools();
-  });
-
-  const change = async (sql: string) => {
-    await pool.query(sql.replaceAll('$', `${SCHEMA}.`));
-  };
-  /** Other checks look at accounts and postings, which these books have none of. */
-  const found = async (inFlight: readonly string[] = []) =>
-    (await crossChecks(pool, SCHEMA, BOOKS, inFlight))
-      .flatMap(({ discrepancies }) => discrepancies)
-      .filter(({ check }) => check === 'pools_balance' || /^pools?$|pool_|stakes/.test(check));
-  const named = async (...inFlight: readonly string[]) =>
-    (await found(inFlight)).map(({ check, subject }) => `${check} ${subject}`);
 
   it('find nothing in pools that agree with their holds', async () => {
     expect(await found()).to.deep.equal([]);
-    const results = await crossChecks(pool, SCHEMA, BOOKS, []);
-    const examined = Object.fromEntries(results.map(({ check }) => [check.name, check.examined]));
-    expect(examined).to.include({
+    expect(await examined()).to.include({
       open_stakes: 2,
       closed_stakes: 6,
       pools: 3,
@@ -60,102 +169,7 @@ describe('the checks of pools', () => {
     });
   });
 
-  const cases: readonly (readonly [what: string, sql: string, faults: readonly string[]])[] = [
-    [
-      'a stake of an open pool without its hold',
-      `delete from $holds where hold_id = 'stake:open/b1'`,
-      [`open_stakes ${accountOf('ann')} stake:open/b1`],
-    ],
-    [
-      'a stake of an open pool whose hold was closed',
-      `update $holds set payout = 10, closed_at_revision = 9 where hold_id = 'stake:open/b1'`,
-      [`open_stakes ${accountOf('ann')} stake:open/b1`],
-    ],
-    [
-      'a hold of another amount than its stake',
-      `update $holds set amount = 11 where hold_id = 'stake:open/b1'`,
-      [`open_stakes ${accountOf('ann')} stake:open/b1`],
-    ],
-    [
-      'a hold that is in no pool',
-      `insert into $holds values
-        ('${accountOf('eve')}', 'stake:open/b9', 'app_1', 'test', 'eve', 2, 'stake', 5, null, 1, null)`,
-      [`open_stakes ${accountOf('eve')} stake:open/b9`],
-    ],
-    [
-      'a hold in no pool that was not given back in full',
-      `insert into $holds values
-        ('${accountOf('eve')}', 'stake:open/b9', 'app_1', 'test', 'eve', 2, 'stake', 5, 4, 1, 2)`,
-      [`closed_stakes ${accountOf('eve')} stake:open/b9`],
-    ],
-    [
-      'a credit of a settled pool that was never made',
-      `update $holds set payout = null, closed_at_revision = null where hold_id = 'stake:won/b1'`,
-      [`open_stakes ${accountOf('ann')} stake:won/b1`, 'pools_balance 2'],
-    ],
-    [
-      'a credit of another amount',
-      `update $holds set payout = 91 where hold_id = 'stake:won/b1'`,
-      [`closed_stakes ${accountOf('ann')} stake:won/b1`],
-    ],
-    [
-      'a settled stake that was never held',
-      `delete from $holds where hold_id = 'stake:won/b2'`,
-      [`closed_stakes ${accountOf('bob')} stake:won/b2`],
-    ],
-    [
-      'a released stake that was not given back in full',
-      `update $holds set payout = 6 where hold_id = 'stake:won/b3'`,
-      [`closed_stakes ${accountOf('cid')} stake:won/b3`],
-    ],
-    [
-      'a refunded stake that was not given back in full',
-      `update $holds set payout = 3 where hold_id = 'stake:void/b1'`,
-      [`closed_stakes ${accountOf('ann')} stake:void/b1`],
-    ],
-    [
-      'a pool whose confirmed sum is wrong',
-      `update $pools set confirmed = 21 where pool_id = 'open'`,
-      [`pools ${streamOf('open')}`],
-    ],
-    [
-      'a pool whose locked sum is wrong',
-      `update $pools set locked = 9 where pool_id = 'open'`,
-      [`pools ${streamOf('open')}`],
-    ],
-    [
-      'a pool whose count of credits is wrong',
-      `update $pools set credits = 4 where pool_id = 'won'`,
-      [`pools ${streamOf('won')}`],
-    ],
-    [
-      'a settlement that is not conserved',
-      `update $pools set rake = 11 where pool_id = 'won'`,
-      [`pools ${streamOf('won')}`, `pool_rakes ${streamOf('won')}`],
-    ],
-    [
-      'a refund of another sum',
-      `update $pools set confirmed = 3 where pool_id = 'void'`,
-      [`pools ${streamOf('void')}`],
-    ],
-    ['stakes without a pool', `delete from $pools where pool_id = 'void'`, [`pools ${streamOf('void')}`]],
-    [
-      'a rake that did not reach the house',
-      `delete from $postings where stream = '${streamOf('won')}'`,
-      [`pool_rakes ${streamOf('won')}`],
-    ],
-    [
-      'something left in pools when all credits are done',
-      `update $trial_balances set balance = -1 where account = 'pools'`,
-      ['pools_balance 2'],
-    ],
-  ];
-  for (const [what, sql, faults] of cases) {
-    it(`find ${what}`, async () => {
-      await change(sql);
-      expect(await named()).to.deep.equal(faults);
-    });
-  }
+  finds(wrong);
 
   it('count no credit that is on its way, under the name of the last one of the pool', async () => {
     await change(
@@ -164,60 +178,10 @@ describe('the checks of pools', () => {
     // 90 for a stake of 50, nothing for one of 50, and 7 of 7 given back; the rake has left.
     await change(`update $trial_balances set balance = -10 where account = 'pools'`);
     const last = `${accountOf('dan')} stake:won/b4`;
-    expect(await named(last)).to.deep.equal([`open_stakes ${accountOf('cid')} stake:won/b3`]);
-    expect(await named(last, `${accountOf('cid')} stake:won/b3`)).to.deep.equal([]);
-    expect(await named(`${accountOf('dan')} stake:won/b40`)).to.have.length(4);
+    expect(await found(last)).to.deep.equal([`open_stakes ${accountOf('cid')} stake:won/b3`]);
+    expect(await found(last, `${accountOf('cid')} stake:won/b3`)).to.deep.equal([]);
+    expect(await found(`${accountOf('dan')} stake:won/b40`)).to.have.length(4);
   });
 
-  it('look at one app and environment alone', async () => {
-    await change(`update $holds set amount = 11 where hold_id = 'stake:open/b1'`);
-    const live = await crossChecks(pool, SCHEMA, { appId: APP, environment: 'live' }, []);
-    expect(live.filter(({ check }) => !check.ok)).to.deep.equal([]);
-  });
-
-  /**
-   * `open`: 10 locked, 20 confirmed. `won`: 100 staked by ann and bob, 90 to ann and 10 to the house; 7 of cid were
-   * released before, 8 of dan by the settlement. `void`: 4 refunded. A lock of eve came too late.
-   */
-  async function consistentPools(): Promise<void> {
-    const stakes: readonly StakeValues[] = [
-      ['open', 1, 'ann', 10, 'locked', null, false],
-      ['open', 2, 'bob', 20, 'confirmed', null, false],
-      ['won', 1, 'ann', 50, 'settled', 90, true],
-      ['won', 2, 'bob', 50, 'settled', 0, true],
-      ['won', 3, 'cid', 7, 'released', null, false],
-      ['won', 4, 'dan', 8, 'released', null, true],
-      ['void', 1, 'ann', 4, 'refunded', 4, true],
-      ['void', 2, 'bob', 3, 'released', null, false],
-    ];
-    const holdOf = ([name, number, user]: StakeValues) => `'${accountOf(user)}', 'stake:${name}/b${number}'`;
-    const last = `${accountOf('dan')} stake:won/b4`;
-    await change(`
-      insert into $pools values
-        ('${streamOf('open')}', 1, 2, 'app_1', 'test', 'open', 2, 'open', 10, 20, null, 0, null, 0, 0, null, now(), null),
-        ('${streamOf('won')}', 2, 7, 'app_1', 'test', 'won', 2, 'settled', 0, 100, 10, 3, '${last}',
-          3, 30, 'e1', now(), now()),
-        ('${streamOf('void')}', 3, 3, 'app_1', 'test', 'void', 2, 'refunded', 0, 4, null, 1,
-          '${accountOf('ann')} stake:void/b1', 1, 40, 'e2', now(), now());
-      insert into $pool_stakes values ${stakes
-        .map((stake) => {
-          const [name, number, user, amount, status, payout, creditDue] = stake;
-          return `('${streamOf(name)}', ${number}, 'app_1', 'test', 'b${number}', '${user}', 2, ${holdOf(stake)},
-                   ${amount}, '${status}', ${payout}, ${creditDue}, now())`;
-        })
-        .join(', ')};
-      insert into $holds values ${stakes
-        .map((stake) => {
-          const [name, , user, amount, status, payout] = stake;
-          const closing =
-            name === 'open' ? 'null, 1, null' : `${status === 'released' ? amount : payout}, 1, 2`;
-          return `(${holdOf(stake)}, 'app_1', 'test', '${user}', 2, 'stake', ${amount}, ${closing})`;
-        })
-        .join(', ')},
-        ('${accountOf('eve')}', 'stake:won/b5', 'app_1', 'test', 'eve', 2, 'stake', 6, 6, 1, 2);
-      insert into $postings values
-        (1, 1, '${streamOf('won')}', 7, 'app_1', 'test', null, 2, 'pools', 'pool:won', -10, 0, -10, now()),
-        (1, 2, '${streamOf('won')}', 7, 'app_1', 'test', null, 2, 'house', 'pool:won', 10, 0, 10, now());
-      insert into $trial_balances values ('b1', 1, 'app_1', 'test', 2, 'pools', 0)`);
-  }
+  looksAtOneEnvironment(`update $holds set amount = 11 where hold_id = 'stake:open/b1'`);
 });
