@@ -1,8 +1,5 @@
 /** The example of docs/examples/kafka-balances, run as its README says after money has moved in every way. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
 import { newWallet } from '@coffer/auth/testing';
 import { callRpc } from '@coffer/embedded-chain/testing';
 import { createClient, requireStatus } from '@coffer/host/testing';
@@ -10,25 +7,15 @@ import { bootstrapFilePath } from '@coffer/portal';
 import { createBackendClient, createPlayerClient, splitPool, type Wallet } from '@coffer/sdk';
 import { describeKafka, eventually, PATIENCE_MS } from '@coffer/testing';
 import { expect } from 'chai';
+import { balancesByTopics } from '../../services/coffer/src/testing/balancesByTopics.ts';
 import { OPERATOR_TOKEN, serviceProcesses } from '../../services/coffer/src/testing/serviceProcess.ts';
 
-const PROGRAM = fileURLToPath(import.meta.resolve('../../docs/examples/kafka-balances/balances.ts'));
 const [SOL, CHIP] = [1, 2];
 const ONE_SOL = 1_000_000_000n;
 
 describeKafka('the example of a consumer of topics', (brokers) => {
   const processes = serviceProcesses();
   const prefix = `balances-${process.pid}`;
-
-  async function run(keys: string, baseUrl: string) {
-    const child = spawn(process.execPath, [PROGRAM, brokers(), `${prefix}.test`, baseUrl], {
-      env: { ...process.env, COFFER_SECRET_KEYS: keys },
-    });
-    const ended = once(child, 'close');
-    const [stdout, stderr] = await Promise.all([child.stdout.toArray(), child.stderr.toArray()]);
-    const [exitCode] = await ended;
-    return { exitCode, stdout: stdout.join(''), stderr: stderr.join('') };
-  }
 
   it('rebuilds every balance after play, pools, moves and referrals, and finds the API equal', async () => {
     const dataFolder = await processes.newDataFolder();
@@ -104,7 +91,9 @@ describeKafka('the example of a consumer of topics', (brokers) => {
     await coffer.referrals.payout({ userId: bob.userId, currency: CHIP, amount: 25n });
     await coffer.referrals.withdraw({ userId: bob.userId, currency: CHIP, amount: 15n });
 
-    const verdict = await run(`${appId}=${keys.test.secret}`, baseUrl);
+    const run = (keyOf: string) =>
+      balancesByTopics({ brokers: brokers(), topics: `${prefix}.test`, baseUrl, keys: keyOf });
+    const verdict = await run(`${appId}=${keys.test.secret}`);
     // Ann has 2 SOL, and 1000 + 50 - 50 chips; Bob 1000 + 50 - 5 + 15.
     const chips = 1_000n + 50n - 50n + 1_000n + 45n + 15n;
     expect(verdict, verdict.stderr).to.deep.include({
@@ -117,11 +106,11 @@ describeKafka('the example of a consumer of topics', (brokers) => {
       await operator.post(`/portal/app/${appId}/test/users/${bob.userId}/erase`, {}, { key: OPERATOR_TOKEN }),
       200,
     );
-    const afterErasure = await run(`${appId}=${keys.test.secret}`, baseUrl);
+    const afterErasure = await run(`${appId}=${keys.test.secret}`);
     expect(afterErasure.stdout, afterErasure.stderr).to.equal(verdict.stdout);
 
     // Who knows only another app cannot verify this one.
-    const blind = await run(`app_other=${keys.test.secret}`, baseUrl);
+    const blind = await run(`app_other=${keys.test.secret}`);
     expect(blind.exitCode).to.equal(1);
     expect(blind.stderr).to.include(`COFFER_SECRET_KEYS has no key of ${appId}`);
   });

@@ -2,8 +2,44 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Answer, Client } from '@coffer/host/testing';
 import type { Random } from '@coffer/testing';
+import type { Scene } from './scene.ts';
 
 const RETRY_MS = 50;
+
+export interface Callers<Asked> {
+  readonly asked: readonly Asked[];
+  /** Requests without an answer, or with one that does not say what happened. */
+  readonly unanswered: () => number;
+  /** Lets each finish what it is doing. */
+  readonly stop: () => Promise<void>;
+}
+
+export interface CallersOptions {
+  readonly client: Client;
+  readonly scene: Scene;
+  readonly random: Random;
+  /** Called with what must never happen. */
+  readonly complain: (violation: string) => void;
+}
+
+/** So many at once, each of which calls again and again until all are stopped. */
+export function startCalling(atOnce: number, callOnce: () => Promise<void>) {
+  let isOver = false;
+  const calling = Promise.all(
+    Array.from({ length: atOnce }, async () => {
+      while (!isOver) await callOnce();
+    }),
+  );
+  // Also reached when they are stopped.
+  calling.catch(() => undefined);
+  return {
+    isOver: () => isOver,
+    async stop(): Promise<void> {
+      isOver = true;
+      await calling;
+    },
+  };
+}
 
 export function createAsking(client: Client, key: string) {
   let unanswered = 0;

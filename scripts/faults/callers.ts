@@ -3,10 +3,8 @@
  * same ref, some send a request twice at once, and some send other content under the same ref.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Client } from '@coffer/host/testing';
-import type { Random } from '@coffer/testing';
-import { createAsking, oneOf } from './asking.ts';
-import type { Currency, Scene, User } from './scene.ts';
+import { type Callers, type CallersOptions, createAsking, oneOf, startCalling } from './asking.ts';
+import type { Currency, User } from './scene.ts';
 
 /** What was requested under one ref, and what became of it. */
 export interface Asked {
@@ -31,54 +29,26 @@ export interface Asked {
 const SHARE = { deposits: 0.55, large: 0.1, twiceAtOnce: 0.25, otherContent: 0.15 };
 const LOOK_MS = 300;
 
-export interface Callers {
-  readonly asked: readonly Asked[];
-  /** Requests without an answer, or with one that does not say what happened. */
-  readonly unanswered: () => number;
-  /** Lets each finish what it is doing. */
-  readonly stop: () => Promise<void>;
-}
-
 export function startCallers({
   client,
   scene,
   random,
   atOnce,
   complain,
-}: {
-  readonly client: Client;
-  readonly scene: Scene;
-  readonly random: Random;
-  readonly atOnce: number;
-  /** Called with what must never happen. */
-  readonly complain: (violation: string) => void;
-}): Callers {
+}: CallersOptions & { readonly atOnce: number }): Callers<Asked> {
   const asked: Asked[] = [];
   const { ask, untilAnswered, unanswered } = createAsking(client, scene.secretKey);
-  let isOver = false;
-  const calling = Promise.all(Array.from({ length: atOnce }, callUntilOver));
-  // Also reached when they are stopped.
-  calling.catch(() => undefined);
+  const calling = startCalling(atOnce, call);
+  return { asked, unanswered, stop: calling.stop };
 
-  return {
-    asked,
-    unanswered,
-    async stop() {
-      isOver = true;
-      await calling;
-    },
-  };
-
-  async function callUntilOver(): Promise<void> {
-    while (!isOver) {
-      const user = oneOf(scene.users, random);
-      const currency = oneOf(scene.currencies, random);
-      const kind = random() < SHARE.deposits ? 'deposit' : 'withdraw';
-      // Two large ones at once exceed the funds: the second may fail on the chain.
-      const [size, count] = random() < SHARE.large ? (['large', 2] as const) : (['usual', 1] as const);
-      const requests = Array.from({ length: count }, () => newRequest(kind, user, currency, size));
-      await Promise.all(requests.map(carry));
-    }
+  async function call(): Promise<void> {
+    const user = oneOf(scene.users, random);
+    const currency = oneOf(scene.currencies, random);
+    const kind = random() < SHARE.deposits ? 'deposit' : 'withdraw';
+    // Two large ones at once exceed the funds: the second may fail on the chain.
+    const [size, count] = random() < SHARE.large ? (['large', 2] as const) : (['usual', 1] as const);
+    const requests = Array.from({ length: count }, () => newRequest(kind, user, currency, size));
+    await Promise.all(requests.map(carry));
   }
 
   async function carry(one: Asked): Promise<void> {
@@ -130,7 +100,7 @@ export function startCallers({
 
   /** Waits for the end, so that no more moves are under way than planned. */
   async function follow(one: Asked): Promise<void> {
-    while (!isOver) {
+    while (!calling.isOver()) {
       const answer = await ask('/treasury/status', { ref: one.ref });
       const { status } = answer?.json ?? {};
       if (answer && answer.status !== 200) complain(`the status of ${one.ref}: ${answer.text}`);

@@ -4,8 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Client, requireStatus, textOf } from '@coffer/host/testing';
-import type { Random } from '@coffer/testing';
-import { createAsking, oneOf } from './asking.ts';
+import { type Callers, type CallersOptions, createAsking, oneOf, startCalling } from './asking.ts';
 import type { Scene, User } from './scene.ts';
 
 export const CHIP = 2;
@@ -28,13 +27,6 @@ export interface AskedCommission {
   isUncertain: boolean;
 }
 
-export interface CommissionCallers {
-  readonly asked: readonly AskedCommission[];
-  readonly unanswered: () => number;
-  /** Lets each finish what it is doing. */
-  readonly stop: () => Promise<void>;
-}
-
 /** Each user but the last was brought by the next one. */
 export async function bringUsers(client: Client, { users, secretKey: key }: Scene): Promise<void> {
   for (const [index, { userId }] of users.slice(0, -1).entries()) {
@@ -49,35 +41,14 @@ export function startCommissionCallers({
   scene,
   random,
   complain,
-}: {
-  readonly client: Client;
-  readonly scene: Scene;
-  readonly random: Random;
-  /** Called with what must never happen. */
-  readonly complain: (violation: string) => void;
-}): CommissionCallers {
+}: CallersOptions): Callers<AskedCommission> {
   const { ask, untilAnswered, unanswered } = createAsking(client, scene.secretKey);
   const asked: AskedCommission[] = [];
-  let isOver = false;
-  const calling = Promise.all(Array.from({ length: CALLERS }, callUntilOver));
-  // Also reached when they are stopped.
-  calling.catch(() => undefined);
-
-  return {
-    asked,
-    unanswered,
-    async stop() {
-      isOver = true;
-      await calling;
-    },
-  };
-
-  async function callUntilOver(): Promise<void> {
-    while (!isOver) {
-      await carry(newRequest());
-      await delay(PAUSE_MS);
-    }
-  }
+  const { stop } = startCalling(CALLERS, async () => {
+    await carry(newRequest());
+    await delay(PAUSE_MS);
+  });
+  return { asked, unanswered, stop };
 
   function newRequest(): AskedCommission {
     const kind = oneOf(KINDS, random);

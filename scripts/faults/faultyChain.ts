@@ -3,7 +3,12 @@
  * and calls, blocks and time itself go wrong at random.
  */
 import { randomBytes } from 'node:crypto';
-import { createEmbeddedChain, type EmbeddedChain, type Fault, type FaultInput } from '@coffer/embedded-chain';
+import {
+  createEmbeddedChain,
+  type EmbeddedChain,
+  type Fault,
+  type FaultInput,
+} from '@coffer/embedded-chain/testing';
 import { encodeBase58 } from '@coffer/kernel';
 import type { Random } from '@coffer/testing';
 import type { Tally } from './tally.ts';

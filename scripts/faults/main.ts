@@ -9,7 +9,7 @@ import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
-import { stopSharedServer } from '@coffer/testing';
+import { startKafkaBroker, stopSharedServer, whyNoBroker } from '@coffer/testing';
 import { FULL_PLAN, SMALL_PLAN } from './plan.ts';
 import { reportOf } from './report.ts';
 import { runFaults } from './runFaults.ts';
@@ -45,8 +45,17 @@ else process.exitCode = flags.ledger ? await playLedger() : await main();
 async function playLedger(): Promise<number> {
   const seed = process.env.COFFER_LEDGER_SEED ?? String(randomInt(2 ** 31));
   process.stderr.write(`faults: COFFER_LEDGER_SEED=${seed}\n`);
+  const why = whyNoBroker();
+  if (why) process.stderr.write(`faults: without topics of Kafka: ${why}\n`);
+  await using stack = new AsyncDisposableStack();
+  const broker = why === undefined ? await startKafkaBroker() : undefined;
+  stack.defer(() => broker?.stop());
   const mocha = spawn(process.execPath, ['node_modules/mocha/bin/mocha.js', ...LEDGER_SPECS], {
-    env: { ...process.env, COFFER_LEDGER_SEED: seed },
+    env: {
+      ...process.env,
+      COFFER_LEDGER_SEED: seed,
+      ...(broker && { KAFKA_TEST_BROKERS: broker.brokers }),
+    },
     stdio: 'inherit',
   });
   const [code] = await once(mocha, 'exit');

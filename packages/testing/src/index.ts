@@ -5,6 +5,7 @@ export * from './eventFixtures.ts';
 export * from './eventStores.ts';
 export * from './failures.ts';
 export * from './givenWhenThen.ts';
+export { whyNoBroker } from './kafkaArtifacts.ts';
 export * from './kafkaBroker.ts';
 export * from './mailServer.ts';
 export * from './ports.ts';

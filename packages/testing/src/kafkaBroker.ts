@@ -44,12 +44,15 @@ interface KafkaBrokerOptions {
 const LINES_SHOWN = 50;
 const CLUSTER_ID = 'Y29mZmVyLXNwZWNzLWthZg';
 
+/** Of a broker that runs already, for specs that do not kill it. */
+export const givenBrokers = (): string | undefined => process.env.KAFKA_TEST_BROKERS;
+
 /**
  * A suite that speaks with a broker: the one that KAFKA_TEST_BROKERS names, or a new one. Without either it is left out,
  * which the end of the run says.
  */
 export function describeKafka(title: string, define: (brokers: () => string) => void): void {
-  const given = process.env.KAFKA_TEST_BROKERS;
+  const given = givenBrokers();
   if (given === undefined) describeKafkaBroker(title, (broker) => define(() => broker().brokers));
   else describe(title, () => define(() => given));
 }

@@ -20,8 +20,16 @@ import {
 import type { Environment } from '@coffer/kernel';
 import { type Explained, explain, type Run, SEED } from '@coffer/ledger/testing';
 import { liveReadSchema, READ_MODELS_CONSUMER } from '@coffer/read-models';
-import { createTestDatabase, eventually, type Random, randomFrom, type TestDatabase } from '@coffer/testing';
+import {
+  createTestDatabase,
+  eventually,
+  givenBrokers,
+  type Random,
+  randomFrom,
+  type TestDatabase,
+} from '@coffer/testing';
 import { expect } from 'chai';
+import { balancesByTopics } from './testing/balancesByTopics.ts';
 import { checkLog, eventOf } from './testing/books.ts';
 import {
   createRecorder,
@@ -38,6 +46,7 @@ import {
   SEVERAL_THREADS,
   type ServiceProcess,
   serviceProcesses,
+  type Variables,
 } from './testing/serviceProcess.ts';
 import { serviceTemplate } from './testing/world.ts';
 
@@ -47,6 +56,11 @@ const PLAYERS = 3;
 /** Which of the two nodes are killed, each after this many more answers. */
 const KILLS: readonly (readonly number[])[] = [[0], [1], [0, 1], [1], [0]];
 const ANSWERS_BETWEEN_KILLS = 400;
+
+/** If there is a broker, the nodes that are killed are relays too. */
+const BROKERS = givenBrokers();
+const TOPIC_PREFIX = `conformance-${process.pid}`;
+const RELAY: Variables = BROKERS ? { KAFKA_BROKERS: BROKERS, COFFER_KAFKA_TOPIC_PREFIX: TOPIC_PREFIX } : {};
 
 /** A run with less coverage than this would prove little. */
 const REACHED: readonly string[] = [
@@ -177,7 +191,8 @@ describe(`a run with faults, by the order of its log (COFFER_LEDGER_SEED=${SEED}
 
   async function startNode(index: number): Promise<void> {
     // One serves in a thread, the other in several, and the log does not care.
-    const variables = { DATABASE_URL: database.connectionString, ...(index === 1 && SEVERAL_THREADS) };
+    const threads = index === 1 ? SEVERAL_THREADS : {};
+    const variables = { DATABASE_URL: database.connectionString, ...RELAY, ...threads };
     nodes[index] = await processes.start({ variables, dataFolder, until: 'listening' });
   }
 
@@ -347,6 +362,24 @@ describe(`a run with faults, by the order of its log (COFFER_LEDGER_SEED=${SEED}
       }
     }
   });
+
+  if (BROKERS)
+    it('has told topics from which every balance follows', async () => {
+      const node = nodes.find((each) => each !== undefined);
+      for (const environment of ['test', 'live'] as const) {
+        const keys = places.flatMap((place) =>
+          place.environment === environment ? [`${place.appId}=${place.secretKey}`] : [],
+        );
+        const verdict = await balancesByTopics({
+          brokers: BROKERS,
+          topics: `${TOPIC_PREFIX}.${environment}`,
+          baseUrl: `${node?.url}/v1`,
+          keys: keys.join(),
+        });
+        expect(verdict, verdict.stderr).to.include({ exitCode: 0 });
+        expect(verdict.stdout).to.match(/^EQUAL: /);
+      }
+    });
 
   it('fills the read models with the rows that the model has, and no others', async () => {
     const schema = await liveReadSchema(pool);
