@@ -2,9 +2,8 @@
  * The yardstick for the event store: what the same table, driver and encoding do when nothing is checked,
  * nothing queues and rows are not turned into events.
  */
-import type { Client, Pool } from '@coffer/database';
+import { type Client, int8Array, type Pool, textArray, uuidArray } from '@coffer/database';
 import pg from 'pg';
-import { int8Array, textArray, uuidArray } from '../../packages/event-store/src/postgres/binaryArrays.ts';
 import { REPLAY_PAGE_EVENTS, STORE_APPENDS_IN_FLIGHT, STORE_ROWS_PER_BATCH } from './plan.ts';
 import { type BetStream, createBetStreams } from './storedBets.ts';
 

@@ -27,7 +27,7 @@ export const measuredRows = (
   {
     openLoop,
     store,
-  }: { readonly openLoop: OpenLoopFigures | undefined; readonly store: StoreFigures | undefined },
+  }: { readonly openLoop?: OpenLoopFigures | undefined; readonly store?: StoreFigures | undefined },
 ): readonly MeasuredRow[] => [
   ...verdicts.filter(({ rounds }) => rounds.length > 1).map(rowOfVerdict),
   ...routes.flatMap(rowsOfRoute),

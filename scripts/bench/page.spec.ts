@@ -1,39 +1,10 @@
 import { expect } from 'chai';
 import { judge } from './bars.ts';
-import type { MachineFacts } from './machine.ts';
 import { pageOf } from './page.ts';
-import { SHORT_PLAN } from './plan.ts';
-import { type BenchResult, resultOf } from './report.ts';
+import type { BenchResult } from './report.ts';
+import { resultOfParts } from './testing/resultOfParts.ts';
 
-const MACHINE: MachineFacts = {
-  cores: 2,
-  model: 'a processor of <Company>',
-  memoryMiB: 4_096,
-  kernel: '6.1',
-  fileSystem: 'ext4',
-  node: 'v24',
-  platform: 'linux',
-  commit: 'abc',
-  postgres: { version: '18', settings: {} },
-  loadAtStart: [0, 0, 0],
-  loadAtEnd: [0, 0, 0],
-};
-
-const nothing: BenchResult = resultOf(SHORT_PLAN, MACHINE, {
-  store: undefined,
-  bets: undefined,
-  openLoop: undefined,
-  signIns: undefined,
-  moves: undefined,
-  pools: undefined,
-  referrals: undefined,
-  webhooks: undefined,
-  kafka: undefined,
-  batches: undefined,
-  state: undefined,
-  logReading: undefined,
-  soak: undefined,
-});
+const nothing = resultOfParts({});
 
 const bets = (connections: number): BenchResult['routes'][number] => ({
   route: 'bet',

@@ -1,23 +1,7 @@
 import { expect } from 'chai';
 import type { SoakMinute } from './largeState.ts';
-import type { MachineFacts } from './machine.ts';
-import { SHORT_PLAN } from './plan.ts';
-import { resultOf } from './report.ts';
 import { textOf } from './reportText.ts';
-
-const MACHINE: MachineFacts = {
-  cores: 2,
-  model: 'a processor',
-  memoryMiB: 4_096,
-  kernel: '6.1',
-  fileSystem: 'ext4',
-  node: 'v24',
-  platform: 'linux',
-  commit: 'abc',
-  postgres: { version: '18', settings: {} },
-  loadAtStart: [0, 0, 0],
-  loadAtEnd: [0, 0, 0],
-};
+import { resultOfParts } from './testing/resultOfParts.ts';
 
 const minute = (p99Ms: number, lateP99Ms: number): SoakMinute => ({
   answers: 60_000,
@@ -34,22 +18,7 @@ const minute = (p99Ms: number, lateP99Ms: number): SoakMinute => ({
   residentMiB: 100,
 });
 
-const soakOf = (...minutes: readonly SoakMinute[]) =>
-  resultOf(SHORT_PLAN, MACHINE, {
-    store: undefined,
-    bets: undefined,
-    openLoop: undefined,
-    signIns: undefined,
-    moves: undefined,
-    pools: undefined,
-    referrals: undefined,
-    webhooks: undefined,
-    kafka: undefined,
-    batches: undefined,
-    state: undefined,
-    logReading: undefined,
-    soak: { perSecond: 1_000, minutes },
-  });
+const soakOf = (...minutes: readonly SoakMinute[]) => resultOfParts({ soak: { perSecond: 1_000, minutes } });
 
 describe('the report of the bench', () => {
   it('compares the last minute of a soak with the second', () => {

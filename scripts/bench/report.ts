@@ -18,21 +18,21 @@ import { type ReferralFigures, referralVerdicts } from './referralRows.ts';
 import type { StoreFigures } from './store.ts';
 import { type WebhookFigures, webhookVerdicts } from './webhookRows.ts';
 
-/** What was measured; parts that were left out are undefined. */
+/** What was measured; parts that were left out are missing. */
 export interface Figures {
-  readonly store: StoreFigures | undefined;
-  readonly bets: BetFigures | undefined;
-  readonly openLoop: OpenLoopFigures | undefined;
-  readonly signIns: readonly RouteRow[] | undefined;
-  readonly moves: MoveFigures | undefined;
-  readonly pools: PoolFigures | undefined;
-  readonly referrals: ReferralFigures | undefined;
-  readonly webhooks: WebhookFigures | undefined;
-  readonly kafka: KafkaFigures | undefined;
-  readonly batches: BatchFigures | undefined;
-  readonly state: readonly StateFigures[] | undefined;
-  readonly logReading: LogReadingFigures | undefined;
-  readonly soak: SoakFigures | undefined;
+  readonly store?: StoreFigures | undefined;
+  readonly bets?: BetFigures | undefined;
+  readonly openLoop?: OpenLoopFigures | undefined;
+  readonly signIns?: readonly RouteRow[] | undefined;
+  readonly moves?: MoveFigures | undefined;
+  readonly pools?: PoolFigures | undefined;
+  readonly referrals?: ReferralFigures | undefined;
+  readonly webhooks?: WebhookFigures | undefined;
+  readonly kafka?: KafkaFigures | undefined;
+  readonly batches?: BatchFigures | undefined;
+  readonly state?: readonly StateFigures[] | undefined;
+  readonly logReading?: LogReadingFigures | undefined;
+  readonly soak?: SoakFigures | undefined;
 }
 
 export interface BenchResult {
