@@ -40,6 +40,11 @@ describeKafka('the example of a consumer of topics', (brokers) => {
       await player.signInWithWallet(newWallet());
       return player.wallets.me();
     };
+    const run = (keyOf: string) =>
+      balancesByTopics({ brokers: brokers(), topics: `${prefix}.test`, baseUrl, keys: keyOf });
+    // Money has not moved yet, so the topic does not exist: it is waited for.
+    const early = run(`${appId}=${keys.test.secret}`);
+
     const [ann, bob] = [await signedIn(), await signedIn()];
     for (const { userId } of [ann, bob]) {
       const credit = { currency: 'CHIP', amount: '1000', ref: `gift-${userId}` };
@@ -91,8 +96,9 @@ describeKafka('the example of a consumer of topics', (brokers) => {
     await coffer.referrals.payout({ userId: bob.userId, currency: CHIP, amount: 25n });
     await coffer.referrals.withdraw({ userId: bob.userId, currency: CHIP, amount: 15n });
 
-    const run = (keyOf: string) =>
-      balancesByTopics({ brokers: brokers(), topics: `${prefix}.test`, baseUrl, keys: keyOf });
+    const { stdout: earlyVerdict, stderr: earlyComplaint } = await early;
+    expect(earlyVerdict, earlyComplaint).to.match(/^EQUAL: /);
+
     const verdict = await run(`${appId}=${keys.test.secret}`);
     // Ann has 2 SOL, and 1000 + 50 - 50 chips; Bob 1000 + 50 - 5 + 15.
     const chips = 1_000n + 50n - 50n + 1_000n + 45n + 15n;

@@ -31,7 +31,9 @@ const keys = new Map(
 );
 const topic = `${place}.account`;
 /** For the relay to publish what the API already knows. */
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 60_000;
+const deadlineMs = performance.now() + PATIENCE_MS;
+const pause = () => new Promise((resolve) => setTimeout(resolve, 200));
 
 const accounts = new Map<string, Account>();
 
@@ -91,8 +93,19 @@ async function differences(): Promise<readonly string[]> {
 const kafka = new Kafka({ clientId: 'balances', brokers: brokers.split(','), logLevel: logLevel.ERROR });
 const admin = kafka.admin();
 // Committed messages alone: what a relay that was killed had begun is not an event.
-const consumer = kafka.consumer({ groupId: `balances-${process.pid}`, readUncommitted: false });
+const consumer = kafka.consumer({
+  groupId: `balances-${process.pid}`,
+  readUncommitted: false,
+  allowAutoTopicCreation: false,
+});
 await admin.connect();
+// The relay creates it with the first event that belongs there. Asking for its messages before that would fail, or create
+// it with the broker's settings instead of the relay's.
+while (!(await admin.listTopics()).includes(topic)) {
+  if (performance.now() > deadlineMs)
+    throw new Error(`There is no topic ${topic}: is ${place} right, and does the relay run?`);
+  await pause();
+}
 await consumer.connect();
 let failure: unknown;
 /** The next offset to read, by partition. The markers of transactions have offsets, but no message. */
@@ -118,10 +131,9 @@ async function isAtEnd(): Promise<boolean> {
   return ends.every(({ partition, high }) => high === '0' || (reached.get(partition) ?? 0n) >= BigInt(high));
 }
 
-const deadlineMs = performance.now() + PATIENCE_MS;
 let different: readonly string[] = ['nothing was read'];
 while (different.length > 0 && failure === undefined && performance.now() < deadlineMs) {
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  await pause();
   if (accounts.size > 0 && (await isAtEnd())) different = await differences();
 }
 await Promise.all([consumer.disconnect(), admin.disconnect()]);
