@@ -2,6 +2,7 @@
  * A thread that runs some roles of this service, with a heap and an event loop of its own: neither its work nor its
  * collections hold up the API. It ends with the process, whatever ends that.
  */
+import { setFlagsFromString } from 'node:v8';
 import { type MessagePort, type TransferListItem, Worker } from 'node:worker_threads';
 import type { ApiThreads, Role } from '@coffer/host';
 import type { MetricFigures, RateLimitName } from '@coffer/http';
@@ -97,6 +98,8 @@ export function openServiceThread({
   readonly onFailed: (error: unknown) => void;
   readonly onLogRewritten: () => void;
 }): ServiceThread {
+  // The size that the command line gives the main thread, which has taken it over, would overrule the limit of this one.
+  setFlagsFromString('--max-semi-space-size=0');
   const worker = new Worker(new URL('../bin/thread.mjs', import.meta.url), {
     name,
     resourceLimits: {
