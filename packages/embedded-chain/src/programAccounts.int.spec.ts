@@ -25,10 +25,11 @@ const PROCESSED = { commitment: 'processed' } as const;
 
 describe('accounts of a program on the embedded chain', () => {
   const mint = Keypair.generate().publicKey;
-  /** The first begins with a byte of zero and is the longer text. */
-  const [lowest, nextLowest] = [[0, 255], [1]].map((first) =>
-    new PublicKey(Buffer.concat([Buffer.from(first)], 32)).toBase58(),
-  );
+  /** Lower than an address made at random. The first has one byte of zero more and is the longer text. */
+  const [lowest, nextLowest] = [
+    [0, 0, 0, 0, 255],
+    [0, 0, 0, 1],
+  ].map((first) => new PublicKey(Buffer.concat([Buffer.from(first)], 32)).toBase58());
   let world: ChainWorld;
   let connection: Connection;
   let alice: Keypair;
