@@ -233,6 +233,12 @@ describe('infra/', () => {
       'COPY services services',
       '',
     ],
+    [
+      'the entry point has the flags ; npm start has',
+      'Dockerfile',
+      '"--max-semi-space-size=16", "--v8-pool-size=0", ',
+      '',
+    ],
     ['the image runs as root', 'Dockerfile', 'USER node', ''],
     ['certificates.sh does not put the name', 'certificates.sh', '"$node,localhost"', 'localhost'],
     ['api listens on 8080; published is 8080, 80', 'Dockerfile', 'EXPOSE 8080', 'EXPOSE 80'],

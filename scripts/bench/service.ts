@@ -11,13 +11,12 @@ import {
   readBootstrapFile,
   readOperatorFile,
 } from '@coffer/portal';
-import { freePortPair } from '@coffer/testing';
+import { freePortPair, startScript } from '@coffer/testing';
 import { SUPERUSER } from '../../packages/embedded-postgres/src/cluster.ts';
 import { silentLogger } from '../../packages/embedded-postgres/src/logger.ts';
 import { findPlace } from '../../packages/embedded-postgres/src/place.ts';
 import { type Child, pidOf, type Run, spawnNode, stopChild } from './children.ts';
 
-const ROOT = join(import.meta.dirname, '../..');
 const DATABASE = 'coffer';
 const START_LIMIT_MS = 60_000;
 const STOP_LIMIT_MS = 20_000;
@@ -54,12 +53,12 @@ export interface ServiceOptions {
 
 export async function startService(
   run: Run,
-  { root = ROOT, profile, roles = [], environment, stdout }: ServiceOptions,
+  { root, profile, roles = [], environment, stdout }: ServiceOptions,
 ): Promise<ServiceUnderTest> {
   const dataFolder = await temporaryFolder(run);
-  const { flags, program } = await startScript(root);
+  const { flags, program } = startScript(root);
   const chainPort = await freePortPair();
-  const child = spawnNode(run, [join(root, program), 'run', ...roles], {
+  const child = spawnNode(run, [program, 'run', ...roles], {
     name: 'The service',
     env: {
       ...cleanEnvironment(),
@@ -94,18 +93,6 @@ export async function startService(
     pid: pidOf(child),
     stop: () => stopChild(child.process, STOP_LIMIT_MS),
   };
-}
-
-/** The way `npm start` starts it: Node's flags and the program. */
-async function startScript(
-  root: string,
-): Promise<{ readonly flags: readonly string[]; readonly program: string }> {
-  const manifest: { scripts: { start: string } } = JSON.parse(
-    await readFile(join(root, 'package.json'), 'utf8'),
-  );
-  const words = manifest.scripts.start.split(' ').slice(1);
-  const program = words.find((word) => !word.startsWith('-')) ?? '';
-  return { flags: words.filter((word) => word.startsWith('--')), program };
 }
 
 /** A folder that is removed with the run; if its service was killed, the server in it is stopped first. */

@@ -1,11 +1,10 @@
 /** The real program as child processes that die by SIGKILL: sent by themselves at a fail point, or by us. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import type { FailPointName } from '@coffer/kernel';
-import { COMPILE_CACHE, eventually } from '@coffer/testing';
+import { COMPILE_CACHE, eventually, startScript } from '@coffer/testing';
 
-const PROGRAM = join(import.meta.dirname, '../../services/coffer/bin/coffer.mjs');
+const { flags: FLAGS, program: PROGRAM } = startScript();
 const KEPT_CHARACTERS = 20_000;
 
 export interface Node {
@@ -32,8 +31,7 @@ export function createNodes(variables: Readonly<Record<string, string>>) {
 
   function launch(args: readonly string[], more: Readonly<Record<string, string>> = {}) {
     const { PATH = '', HOME = '' } = process.env;
-    // Like `npm start` and the image.
-    const child = spawn(process.execPath, ['--max-semi-space-size=16', PROGRAM, ...args], {
+    const child = spawn(process.execPath, [...FLAGS, PROGRAM, ...args], {
       env: {
         PATH,
         HOME,

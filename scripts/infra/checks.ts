@@ -216,6 +216,9 @@ function* dockerfile({ files, code, roles }: Parts): Iterable<string> {
   const [command, ...words]: readonly string[] = JSON.parse(ofKind('ENTRYPOINT')[0]?.join(' ') ?? '[]');
   const program = words.find((word) => !word.startsWith('--'));
   if (command !== 'node') yield 'the entry point is not node';
+  const flags = words.filter((word) => word.startsWith('--'));
+  if (flags.join(' ') !== code.startFlags.join(' '))
+    yield `the entry point has the flags ${flags.join(' ')}; npm start has ${code.startFlags.join(' ')}`;
   if (!program || !code.exists(program)) yield `the entry point ${program} does not exist`;
   else if (!copied.some((source) => program.startsWith(`${source}/`)))
     yield `the entry point ${program} is not copied`;

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { roles } from '@coffer/host';
+import { startScript } from '@coffer/testing';
 import { z } from 'zod';
 import { configFrom, needMasterKeys } from '../../services/coffer/src/config.ts';
 import { ROOT } from '../docs/contexts.ts';
@@ -22,6 +23,8 @@ export interface CodeFacts {
   readonly needsMasterKeys: (roles: readonly string[]) => boolean;
   /** The version of the packaged Node, as `24.1.2`. */
   readonly nodeVersion: string;
+  /** Node's, as `npm start` gives them. */
+  readonly startFlags: readonly string[];
   /** Whether a path from the root of the repository exists. */
   readonly exists: (path: string) => boolean;
   /** Throws with every problem of an environment, as a start does. */
@@ -48,6 +51,7 @@ export function readCodeFacts(): CodeFacts {
     variables: configuredVariables(),
     needsMasterKeys: (names) => needMasterKeys(roles.filter((role) => names.includes(role))),
     nodeVersion: dependencies.node,
+    startFlags: startScript().flags,
     exists: (path) => existsSync(join(ROOT, path)),
     checkEnvironment: configFrom,
   };

@@ -9,10 +9,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Role } from '@coffer/host';
-import { COMPILE_CACHE, endEventStores, eventStoreUrlOf, eventually } from '@coffer/testing';
+import { COMPILE_CACHE, endEventStores, eventStoreUrlOf, eventually, startScript } from '@coffer/testing';
 import { z } from 'zod';
 
-const PROGRAM = fileURLToPath(import.meta.resolve('../../bin/coffer.mjs'));
+const { flags: FLAGS, program: PROGRAM } = startScript();
 const GUARDIAN = fileURLToPath(import.meta.resolve('./dataFolderGuardian.ts'));
 
 /** One for all: nodes with data folders of their own share a database. */
@@ -177,8 +177,7 @@ export function serviceProcesses(): ServiceProcesses {
 
   function launch(args: readonly string[], variables: Variables): Child {
     const { PATH = '', HOME = '' } = process.env;
-    // Like `npm start` and the image.
-    const launched = spawn(process.execPath, ['--max-semi-space-size=16', PROGRAM, ...args], {
+    const launched = spawn(process.execPath, [...FLAGS, PROGRAM, ...args], {
       env: {
         PATH,
         HOME,
