@@ -80,15 +80,14 @@ export async function stopChild(child: ChildProcess, limitMs: number): Promise<v
 
 const hasEnded = (child: ChildProcess) => child.exitCode !== null || child.signalCode !== null;
 
+const children = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of children) child.kill('SIGKILL');
+});
+
 function watched(run: Run, child: ChildProcess, { name, stopLimitMs }: ChildOptions): Child {
-  const killAtExit = (): void => {
-    child.kill('SIGKILL');
-  };
-  process.once('exit', killAtExit);
-  run.stack.defer(async () => {
-    await stopChild(child, stopLimitMs);
-    process.off('exit', killAtExit);
-  });
+  children.add(child);
+  run.stack.defer(() => stopChild(child, stopLimitMs));
 
   let said = '';
   child.stderr?.on('data', (chunk: Buffer) => {
@@ -97,6 +96,7 @@ function watched(run: Run, child: ChildProcess, { name, stopLimitMs }: ChildOpti
   const ended = new Promise<never>((_, reject) => {
     child.once('error', reject);
     child.once('exit', (code, signal) => {
+      children.delete(child);
       reject(new Error(`${name} ended (${signal ?? `code ${code}`}). It said:\n${said.trim() || 'nothing'}`));
     });
   });
