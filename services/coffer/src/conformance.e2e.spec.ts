@@ -147,6 +147,8 @@ describe(`a run with faults, by the order of its log (COFFER_LEDGER_SEED=${SEED}
   const nodes: (ServiceProcess | undefined)[] = [];
   /** The number of requests to each that have not been answered. */
   const inFlight = new Map<ServiceProcess, number>();
+  /** Those that are stopped before they are killed, with the number of requests since then that nothing else will meet. */
+  const stopped = new Map<ServiceProcess, number>();
   let database: TestDatabase;
   let pool: Pool;
   let dataFolder: string;
@@ -229,12 +231,14 @@ describe(`a run with faults, by the order of its log (COFFER_LEDGER_SEED=${SEED}
           if (!node) throw new Error('A killed node was started again.');
           // Stopped in the middle of what it does, it is killed once a request waits for it, however slow this process is.
           process.kill(node.pid, 'SIGSTOP');
-          await eventually('a request waits for it', () => {
-            const waiting = [...inFlight.values()].reduce((sum, each) => sum + each, 0);
-            return (inFlight.get(node) ?? 0) > 0 || waiting >= CLIENTS || undefined;
+          stopped.set(node, 0);
+          await eventually('a request waits for it, or all wait for another', () => {
+            const waiting = [...stopped.keys()].reduce((sum, each) => sum + (inFlight.get(each) ?? 0), 0);
+            return (stopped.get(node) ?? 0) > 0 || waiting >= CLIENTS || undefined;
           });
           nodes[index] = undefined;
           await node.kill9();
+          stopped.delete(node);
           await startNode(index);
         }),
       );
@@ -269,9 +273,12 @@ describe(`a run with faults, by the order of its log (COFFER_LEDGER_SEED=${SEED}
   }
 
   async function sendTo(node: ServiceProcess, place: KeyedPlace, call: Step['call'], random: Random) {
+    const fault = faultOf(random);
+    const sentSince = stopped.get(node);
+    if (sentSince !== undefined && !fault) stopped.set(node, sentSince + 1);
     inFlight.set(node, (inFlight.get(node) ?? 0) + 1);
     try {
-      return await recorder.send(node.url, place, call, faultOf(random));
+      return await recorder.send(node.url, place, call, fault);
     } finally {
       inFlight.set(node, (inFlight.get(node) ?? 0) - 1);
     }
