@@ -3,7 +3,7 @@ import { open, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Client, createClient } from '@coffer/host/testing';
-import { eventually, randomFrom } from '@coffer/testing';
+import { eventually, randomFrom, startScript } from '@coffer/testing';
 import { type Run, runNode } from '../bench/children.ts';
 import { inParallel } from '../bench/inParallel.ts';
 import { type ServiceUnderTest, startService, temporaryFolder } from '../bench/service.ts';
@@ -239,7 +239,7 @@ async function documentsOf(client: Client): Promise<readonly object[]> {
 }
 
 async function reconcile(run: Run, { origin, boot }: ServiceUnderTest, appId: string): Promise<void> {
-  const program = join(import.meta.dirname, '../../services/coffer/bin/coffer.mjs');
+  const { program } = startScript();
   for (const environment of ['test', 'live']) {
     await runNode(run, [program, 'reconcile', '--app', appId, '--env', environment, '--full'], {
       name: 'coffer reconcile',
