@@ -34,7 +34,15 @@ export interface RouteReport extends LoadReport {
 }
 
 export interface HttpBench {
-  measure(route: RouteName, connections: number, until: LoadOrder['until']): Promise<RouteReport>;
+  /** Single bets are placed in the sessions given, or else in those that the bench has opened. */
+  measure(
+    route: RouteName,
+    connections: number,
+    until: LoadOrder['until'],
+    sessionIds?: readonly string[],
+  ): Promise<RouteReport>;
+  /** More of them, of other players. */
+  openSessions(count: number): Promise<readonly string[]>;
   /** Sends each of the bodies once. */
   send(path: string, bodies: readonly string[], connections: number): Promise<LoadReport>;
   /** The same empty request at a fixed rate. */
@@ -95,7 +103,10 @@ export async function prepareHttpBench(
     const next = betRequests % sessionIds.length;
     return [...sessionIds.slice(next), ...sessionIds.slice(0, next)];
   };
-  const orderOf = async (route: RouteName): Promise<Pick<LoadOrder, 'target' | 'requests'>> => {
+  const orderOf = async (
+    route: RouteName,
+    sessionIds?: readonly string[],
+  ): Promise<Pick<LoadOrder, 'target' | 'requests'>> => {
     switch (route) {
       case 'express':
       case 'http':
@@ -104,7 +115,10 @@ export async function prepareHttpBench(
           requests: betsOn([`ses_${'a'.repeat(26)}`]),
         };
       case 'bet':
-        return { target: target('ledger/bet', secret), requests: betsOn(await sessionsInTurn()) };
+        return {
+          target: target('ledger/bet', secret),
+          requests: betsOn(sessionIds ?? (await sessionsInTurn())),
+        };
       case 'batch':
         return {
           target: target('ledger/batch', secret),
@@ -135,8 +149,8 @@ export async function prepareHttpBench(
   const timesNow = () => processorTimes(service.pid, pidOf(generator));
 
   return {
-    async measure(route, connections, until) {
-      const order: LoadOrder = { ...(await orderOf(route)), connections, until };
+    async measure(route, connections, until, sessionIds) {
+      const order: LoadOrder = { ...(await orderOf(route, sessionIds)), connections, until };
       const durationMs = until.kind === 'answers' ? FILL_LIMIT_MS : until.measuredMs + ANSWER_MARGIN_MS;
       const isOurs = order.target.port === service.port;
       const before = isOurs ? await timesNow() : undefined;
@@ -157,6 +171,7 @@ export async function prepareHttpBench(
         loopDelayP99Ms: isOurs ? (await processFigures(service.origin, run.signal)).loopDelayP99Ms : null,
       };
     },
+    openSessions: (count) => openSessions(options, count),
     async send(path, list, connections) {
       const order: LoadOrder = {
         target: target(path, secret),

@@ -1,8 +1,7 @@
-/** What many live bets cost: rates and memory with few of them and with many, in a service each, and over a long time. */
+/** What many live bets cost: rates and memory with few of them and with many, in a service each. */
 import type { Run } from './children.ts';
 import { type HttpBench, prepareHttpBench } from './httpBench.ts';
 import { placeBets, takeTurns } from './httpRows.ts';
-import type { LoadReport } from './load.ts';
 import {
   BATCH_CONNECTIONS,
   BATCHES_PER_TURN,
@@ -10,7 +9,6 @@ import {
   BETS_PER_MIB_OF_CACHE,
   type BenchPlan,
   EVENTS_BEFORE_BATCHES,
-  OPEN_LOOP_CONNECTIONS,
 } from './plan.ts';
 import { residentMiBOf } from './processorTimes.ts';
 import { type ServiceUnderTest, startService } from './service.ts';
@@ -33,19 +31,7 @@ export interface BatchFigures {
   readonly eventsBefore: number;
 }
 
-export interface SoakMinute extends LoadReport {
-  readonly liveBets: number;
-  readonly residentMiB: number | undefined;
-}
-
-export interface SoakFigures {
-  readonly perSecond: number;
-  /** One after another, without a pause. */
-  readonly minutes: readonly SoakMinute[];
-}
-
 const CONNECTIONS = 256;
-const MINUTE_MS = 60_000;
 
 /** First with all states in the cache, then with ten times as much as it holds. */
 export async function measureState(run: Run, plan: BenchPlan): Promise<readonly StateFigures[]> {
@@ -107,23 +93,6 @@ export function measureBatches(run: Run, plan: BenchPlan): Promise<BatchFigures>
     await placeBets(bench, Math.max(0, EVENTS_BEFORE_BATCHES - bench.bets()));
     const eventsBefore = bench.bets();
     return { first, later: await rates(), eventsBefore };
-  });
-}
-
-/** Bets at 70 % of the most that is answered, for a long time. */
-export function measureSoak(run: Run, plan: BenchPlan, minutes: number): Promise<SoakFigures> {
-  return withService(run, plan, undefined, async (service, bench) => {
-    const { rampMs, warmUpMs } = plan;
-    const most = await bench.measure('bet', CONNECTIONS, { kind: 'time', rampMs, measuredMs: 2 * warmUpMs });
-    const perSecond = Math.round((0.7 * most.answers) / most.measuredSeconds);
-    const done: SoakMinute[] = [];
-    while (done.length < minutes) {
-      const until = { kind: 'rate', perSecond, measuredMs: MINUTE_MS } as const;
-      const report = await bench.measure('bet', OPEN_LOOP_CONNECTIONS, until);
-      done.push({ ...report, liveBets: bench.bets(), residentMiB: await residentMiBOf(service.pid) });
-      run.progress(`${perSecond}/s, minute ${done.length} of ${minutes}: p99 ${report.p99Ms.toFixed(1)} ms`);
-    }
-    return { perSecond, minutes: done };
   });
 }
 

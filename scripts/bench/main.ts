@@ -14,7 +14,7 @@ import { type Comparison, compareRows, comparisonRows, readRows } from './compar
 import { prepareHttpBench } from './httpBench.ts';
 import { measureBets, measureSignIns } from './httpRows.ts';
 import { measureKafka } from './kafkaRows.ts';
-import { measureBatches, measureSoak, measureState } from './largeState.ts';
+import { measureBatches, measureState } from './largeState.ts';
 import { measureLogReading } from './logReading.ts';
 import { machineFacts } from './machine.ts';
 import { measureMoves } from './moveRows.ts';
@@ -34,6 +34,7 @@ import { measureReferrals } from './referralRows.ts';
 import { type Figures, resultOf } from './report.ts';
 import { table, textOf } from './reportText.ts';
 import { type ServiceUnderTest, startService } from './service.ts';
+import { measureSoak } from './soak.ts';
 import { measureStore } from './store.ts';
 import { underControl } from './underControl.ts';
 import { measureWebhooks } from './webhookRows.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { SoakMinute } from './largeState.ts';
 import { textOf } from './reportText.ts';
+import type { SoakMinute } from './soak.ts';
 import { resultOfParts } from './testing/resultOfParts.ts';
 
 const minute = (p99Ms: number, lateP99Ms: number): SoakMinute => ({

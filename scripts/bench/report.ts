@@ -5,7 +5,7 @@ import type { MeasuredRow } from './compare.ts';
 import type { RouteName } from './httpBench.ts';
 import type { BetFigures, RouteRow } from './httpRows.ts';
 import { type KafkaFigures, kafkaVerdicts } from './kafkaRows.ts';
-import type { BatchFigures, SoakFigures, SoakMinute, StateFigures } from './largeState.ts';
+import type { BatchFigures, StateFigures } from './largeState.ts';
 import type { LogReadingFigures } from './logReading.ts';
 import type { MachineFacts } from './machine.ts';
 import { measuredRows, perSecond } from './measuredRows.ts';
@@ -15,6 +15,7 @@ import { LATE_LIMIT_MS, type OpenLoopFigures, type OpenLoopRow } from './openLoo
 import { BETS_PER_BATCH, type BenchPlan } from './plan.ts';
 import { type PoolFigures, poolVerdicts } from './poolRows.ts';
 import { type ReferralFigures, referralVerdicts } from './referralRows.ts';
+import type { SoakFigures, SoakMinute } from './soak.ts';
 import type { StoreFigures } from './store.ts';
 import { type WebhookFigures, webhookVerdicts } from './webhookRows.ts';
 
