@@ -273,7 +273,7 @@ describe('a consumer', () => {
         pageSize: 4,
       });
       const reached: number[] = [];
-      await held.advance(placeOf(23), { signal, onProgress: (ordinal) => reached.push(ordinal) });
+      await held.advance(placeOf(23), { signal, onProgress: (ordinal) => void reached.push(ordinal) });
       expect([taken, reached]).to.deep.equal([[23], [23]]);
     });
 

@@ -36,8 +36,8 @@ export interface HeldProjections {
 
 interface AdvanceOptions {
   readonly signal: AbortSignal;
-  /** Called with the ordinal reached, after each page. */
-  readonly onProgress?: (ordinal: number) => void;
+  /** Called with the ordinal reached, after each page; what it returns is awaited before the next one is taken. */
+  readonly onProgress?: (ordinal: number) => void | Promise<void>;
 }
 
 /** A page that takes longer is aborted. */
@@ -94,7 +94,7 @@ export async function holdProjections(options: HoldOptions): Promise<HeldProject
         upcoming = pages.next();
         upcoming.catch(() => undefined);
         await take(events);
-        onProgress?.(work.place()?.ordinal ?? 0);
+        await onProgress?.(work.place()?.ordinal ?? 0);
         if (!isThere()) continue;
         const reached = work.place();
         if (reached?.position === to.position && reached.eventId !== to.eventId) throw rewritten(to);

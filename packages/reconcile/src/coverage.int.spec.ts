@@ -65,21 +65,20 @@ describe('A reconciliation', () => {
     });
 
     const place = (): BooksPlace => ({ appId: ledger.app.appId, environment: 'test' });
+    const dependencies = () => ({
+      pool,
+      store,
+      clock: systemClock,
+      projections: RECONCILED_CONTEXTS.facts.projections,
+      transactionUseOf,
+      chain: chainOfLog,
+      process: { name: 'holds', reactions: [payOut] },
+    });
     const run = async (limits: {
       readModelsWithinMs?: number;
       inFlightWithinMs?: number;
     }): Promise<Report> => {
-      const process = { name: 'holds', reactions: [payOut] };
-      const reconciler = createReconciler({
-        pool,
-        store,
-        clock: systemClock,
-        projections: RECONCILED_CONTEXTS.facts.projections,
-        transactionUseOf,
-        chain: chainOfLog,
-        process,
-        limits,
-      });
+      const reconciler = createReconciler({ ...dependencies(), limits });
       try {
         return await reconciler.reconcile({ ...place(), mode: 'incremental', withinMs: 20_000 });
       } finally {
@@ -118,15 +117,7 @@ describe('A reconciliation', () => {
     });
 
     it('says that it is still running, and the next one gets its result', async () => {
-      const reconciler = createReconciler({
-        pool,
-        store,
-        clock: systemClock,
-        projections: RECONCILED_CONTEXTS.facts.projections,
-        transactionUseOf,
-        chain: chainOfLog,
-        process: { name: 'holds', reactions: [payOut] },
-      });
+      const reconciler = createReconciler(dependencies());
       const request = { ...place(), mode: 'full', withinMs: 0 } as const;
       const failure = await reconciler.reconcile(request).catch((error: unknown) => error);
       expect(failure).to.have.property('gap', 'still_running');
@@ -134,6 +125,26 @@ describe('A reconciliation', () => {
         ok: true,
         mode: 'full',
       });
+      await reconciler.close();
+    });
+
+    it('rests only until somebody waits for it, or for another behind it', async () => {
+      await ledger.test.newUser();
+      const rests: boolean[] = [];
+      const [begun, awaited] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const reconciler = createReconciler(dependencies(), ({ isAwaited }) => async () => {
+        rests.push(isAwaited());
+        begun.resolve();
+        await awaited.promise;
+        rests.push(isAwaited());
+      });
+      const request = { ...place(), mode: 'full', withinMs: 20_000 } as const;
+      const unhurried = reconciler.reconcile({ ...request, isUnhurried: true });
+      await begun.promise;
+      const other = reconciler.reconcile({ ...request, environment: 'live' });
+      awaited.resolve();
+      for (const report of await Promise.all([unhurried, other])) expect(report.ok).to.equal(true);
+      expect(rests.slice(0, 2)).to.deep.equal([false, true]);
       await reconciler.close();
     });
   });

@@ -23,6 +23,7 @@ import { alteredDiscrepancy, isStillAltered, readAltered } from './altered.ts';
 import { crossChecks } from './crossChecks.ts';
 import { type CheckResult, rowCheck } from './discrepancies.ts';
 import { causesWithoutEffect, type PendingCause } from './inFlight.ts';
+import type { Rest } from './pace.ts';
 import { reachedBy } from './reached.ts';
 import {
   type BooksPlace,
@@ -66,11 +67,16 @@ export interface RunOptions extends BooksPlace {
   readonly signal: AbortSignal;
   /** Called with the number of events taken and the total. */
   readonly onProgress?: (progress: { readonly done: number; readonly of: number }) => void;
+  /** Called after each part of the work that can be interrupted. Default: goes on at once. */
+  readonly rest?: Rest;
 }
 
 /** Arbitrary constants: the holder of the lock moves the fold. */
 const VERIFY_LOCK = 7_263_006;
 const SCRUB_LOCK = 7_263_010;
+
+/** So near the head that what is still to come is taken at once. */
+const FEW_EVENTS = 10_000;
 
 const schemaOf = ({ schema = VERIFIED_SCHEMA }: VerifiedDependencies) => schema;
 /** One for each fold. */
@@ -91,15 +97,14 @@ export async function reconcile(dependencies: ReconcileDependencies, options: Ru
 
 async function run(dependencies: ReconcileDependencies, options: RunOptions): Promise<Report> {
   const { pool, store, process } = dependencies;
-  const { signal, onProgress } = options;
-  const processPlace = await readCheckpoint(pool, { schema: 'records', name: process.name });
-  const target = await reachedBy(dependencies, await store.head(), signal);
-
-  const verified = await holdOnto(dependencies, options.mode === 'full', target);
-  const { held, from } = verified;
+  const { signal } = options;
+  const headReached = async () => reachedBy(dependencies, await store.head(), signal);
+  const { held, from } = await holdOnto(dependencies, options.mode === 'full', await headReached());
   try {
-    const of = target?.ordinal ?? 0;
-    await held.advance(target, { signal, onProgress: (done) => onProgress?.({ done, of }) });
+    await approach(held, headReached, options);
+    // Only now: what is in flight is looked for from here on.
+    const processPlace = await readCheckpoint(pool, { schema: 'records', name: process.name });
+    await held.advance(await headReached(), { signal });
     return await withTransaction(pool, async (client) => {
       // One snapshot: rows and their checkpoint do not change, and the fold is brought to the same place.
       await client.query(`set transaction isolation level repeatable read; set local work_mem = '64MB'`);
@@ -120,6 +125,27 @@ async function run(dependencies: ReconcileDependencies, options: RunOptions): Pr
   } catch (error) {
     if (!(error instanceof PoisonEventError)) throw error;
     return poisonReport(dependencies, options, error, from);
+  }
+}
+
+/** Brings the fold near the head of the log, which moves on meanwhile. */
+async function approach(
+  held: HeldProjections,
+  headReached: () => Promise<Checkpoint | undefined>,
+  { signal, onProgress, rest }: RunOptions,
+): Promise<void> {
+  let isNear = false;
+  while (!isNear) {
+    const target = await headReached();
+    const of = target?.ordinal ?? 0;
+    isNear = of - (held.checkpoint()?.ordinal ?? 0) < FEW_EVENTS;
+    await held.advance(target, {
+      signal,
+      async onProgress(done) {
+        onProgress?.({ done, of });
+        await rest?.(signal);
+      },
+    });
   }
 }
 

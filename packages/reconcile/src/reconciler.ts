@@ -1,5 +1,6 @@
 /** Runs within a process: one at a time, and shared by all who ask for the same books meanwhile. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { createRest } from './pace.ts';
 import { type ReconcileDependencies, type RunOptions, reconcile } from './reconcile.ts';
 import { type BooksPlace, CoverageIncompleteError, type Mode, type Report } from './report.ts';
 
@@ -7,6 +8,8 @@ interface ReconcileRequest extends BooksPlace {
   readonly mode: Mode;
   /** How long this caller waits; the run continues without it. */
   readonly withinMs: number;
+  /** Rather than be quick, the run leaves most of its time to others, unless another caller waits too. Default: false. */
+  readonly isUnhurried?: boolean;
   readonly onProgress?: RunOptions['onProgress'];
 }
 
@@ -20,16 +23,21 @@ export interface Reconciler {
 interface SharedRun {
   readonly report: Promise<Report>;
   readonly listeners: Set<NonNullable<RunOptions['onProgress']>>;
+  isAwaited: boolean;
 }
 
-export function createReconciler(dependencies: ReconcileDependencies): Reconciler {
+export function createReconciler(
+  dependencies: ReconcileDependencies,
+  restOf: typeof createRest = createRest,
+): Reconciler {
   const closing = new AbortController();
   const runs = new Map<string, SharedRun>();
   let last: Promise<unknown> = Promise.resolve();
 
   return {
-    async reconcile({ withinMs, onProgress, ...books }) {
+    async reconcile({ withinMs, isUnhurried = false, onProgress, ...books }) {
       const run = runOf(books);
+      if (!isUnhurried) run.isAwaited = true;
       if (onProgress) run.listeners.add(onProgress);
       const waiting = new AbortController();
       try {
@@ -53,9 +61,17 @@ export function createReconciler(dependencies: ReconcileDependencies): Reconcile
     const onProgress: RunOptions['onProgress'] = (progress) => {
       for (const listener of listeners) listener(progress);
     };
-    // One after the other: all of them move the same fold.
-    const report = last.then(() => reconcile(dependencies, { ...books, signal: closing.signal, onProgress }));
-    const run: SharedRun = { report, listeners };
+    // One after the other: all of them move the same fold, so whoever waits for one waits for those before it.
+    const isAwaited = () => [...runs.values()].some((each) => each.isAwaited);
+    const report = last.then(() =>
+      reconcile(dependencies, {
+        ...books,
+        signal: closing.signal,
+        onProgress,
+        rest: restOf({ isAwaited }),
+      }),
+    );
+    const run: SharedRun = { report, listeners, isAwaited: false };
     runs.set(key, run);
     // Its outcome goes to whoever waits for it; the next one begins regardless.
     last = report.then(ignore, ignore).then(() => runs.delete(key));

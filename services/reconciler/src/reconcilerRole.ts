@@ -80,7 +80,8 @@ export function startReconcilerRole(options: ReconcilerRoleOptions): ReconcilerR
   async function reconcileOne(place: BooksPlace, mode: Mode): Promise<void> {
     const begunMs = performance.now();
     try {
-      const report = await reconciler.reconcile({ ...place, mode, withinMs: RUN_WITHIN_MS });
+      const request = { ...place, mode, withinMs: RUN_WITHIN_MS, isUnhurried: true };
+      const report = await reconciler.reconcile(request);
       metrics.reported(report, { seconds: (performance.now() - begunMs) / 1000, at: clock() });
       tell(report);
     } catch (error) {

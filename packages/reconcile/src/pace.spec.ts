@@ -1,0 +1,57 @@
+import { expect } from 'chai';
+import { createRest } from './pace.ts';
+
+describe('a run that nobody waits for', () => {
+  const { signal } = new AbortController();
+
+  function work() {
+    let nowMs = 0;
+    let isAwaited = false;
+    const rests: number[] = [];
+    const rest = createRest({
+      isAwaited: () => isAwaited,
+      nowMs: () => nowMs,
+      async wait(forMs) {
+        rests.push(forMs);
+        nowMs += forMs;
+      },
+    });
+    return {
+      rests,
+      async part(tookMs: number) {
+        nowMs += tookMs;
+        await rest(signal);
+      },
+      await() {
+        isAwaited = true;
+      },
+    };
+  }
+
+  it('rests twice as long as it works', async () => {
+    const run = work();
+    for (const tookMs of [100, 250]) await run.part(tookMs);
+    expect(run.rests).to.deep.equal([200, 500]);
+  });
+
+  it('goes on at once from when somebody waits for it', async () => {
+    const run = work();
+    await run.part(100);
+    run.await();
+    await run.part(100);
+    expect(run.rests).to.deep.equal([200]);
+  });
+
+  it('goes on at once after ten minutes, so that it reaches the end of a log that grows', async () => {
+    const run = work();
+    for (let part = 0; part < 5; part++) await run.part(60_000);
+    expect(run.rests).to.have.length(4);
+  });
+
+  it('is woken by its signal', async () => {
+    const rest = createRest({ isAwaited: () => false });
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    const failure = await rest(AbortSignal.abort()).catch((error: unknown) => error);
+    expect(failure).to.have.property('name', 'AbortError');
+  });
+});

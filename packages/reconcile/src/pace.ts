@@ -1,0 +1,31 @@
+/** How a run that nobody waits for leaves the machine to those who play. ADR 0065. */
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** After each part of its work; returns at once if somebody waits for it. Throws the signal's reason. */
+export type Rest = (signal: AbortSignal) => Promise<void>;
+
+/** A third of the time is worked: more than a busy machine's events take to be verified. */
+const REST_PER_WORK = 2;
+/** A run that has rested for so long goes on without: it must reach the end of a log that grows meanwhile. */
+const RESTS_WITHIN_MS = 10 * 60 * 1000;
+
+export interface PaceOptions {
+  readonly isAwaited: () => boolean;
+  readonly nowMs?: () => number;
+  readonly wait?: (forMs: number, signal: AbortSignal) => Promise<unknown>;
+}
+
+export function createRest({
+  isAwaited,
+  nowMs = () => performance.now(),
+  wait = (forMs, signal) => delay(forMs, undefined, { signal }),
+}: PaceOptions): Rest {
+  const begunMs = nowMs();
+  let workedFromMs = begunMs;
+  return async (signal) => {
+    const workedMs = nowMs() - workedFromMs;
+    const isLate = nowMs() - begunMs > RESTS_WITHIN_MS;
+    if (!isAwaited() && !isLate) await wait(REST_PER_WORK * workedMs, signal);
+    workedFromMs = nowMs();
+  };
+}
