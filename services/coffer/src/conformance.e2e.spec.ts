@@ -31,13 +31,9 @@ import {
 import { expect } from 'chai';
 import { balancesByTopics } from './testing/balancesByTopics.ts';
 import { checkLog, eventOf } from './testing/books.ts';
-import {
-  createRecorder,
-  type Fault,
-  type KeyedPlace,
-  type Recorder,
-} from './testing/conformance/attempts.ts';
+import { createRecorder, type Fault, type KeyedPlace } from './testing/conformance/attempts.ts';
 import { expectedRows, storedRows } from './testing/conformance/expectedRows.ts';
+import { createKilledNodes } from './testing/conformance/killedNodes.ts';
 import type { Row } from './testing/conformance/rows.ts';
 import { beginnings, type Step, scriptOf } from './testing/conformance/workload.ts';
 import { delegatingClient } from './testing/delegatingClient.ts';
@@ -53,10 +49,6 @@ import { serviceTemplate } from './testing/world.ts';
 const CLIENTS = 8;
 const STEPS = 500;
 const PLAYERS = 3;
-/** Which of the two nodes are killed, each after this many more answers. */
-const KILLS: readonly (readonly number[])[] = [[0], [1], [0, 1], [1], [0]];
-const ANSWERS_BETWEEN_KILLS = 400;
-
 /** If there is a broker, the nodes that are killed are relays too. */
 const BROKERS = givenBrokers();
 const TOPIC_PREFIX = `conformance-${process.pid}`;
@@ -143,12 +135,8 @@ const REACHED: readonly string[] = [
 
 describe(`a run with faults, by the order of its log (COFFER_LEDGER_SEED=${SEED})`, () => {
   const processes = serviceProcesses();
-  const recorder: Recorder = createRecorder(OPERATOR_TOKEN);
-  const nodes: (ServiceProcess | undefined)[] = [];
-  /** The number of requests to each that have not been answered. */
-  const inFlight = new Map<ServiceProcess, number>();
-  /** Those that are stopped before they are killed, with the number of requests since then that nothing else will meet. */
-  const stopped = new Map<ServiceProcess, number>();
+  const recorder = createRecorder(OPERATOR_TOKEN);
+  const nodes = createKilledNodes({ start: startNode, recorder, requestsAtOnce: CLIENTS });
   let database: TestDatabase;
   let pool: Pool;
   let dataFolder: string;
@@ -161,7 +149,7 @@ describe(`a run with faults, by the order of its log (COFFER_LEDGER_SEED=${SEED}
   let hasEnded = false;
 
   const client = delegatingClient((): Client => {
-    const node = nodes.find((each) => each !== undefined);
+    const [node] = nodes.running();
     if (!node) throw new Error('No node is running.');
     return createClient({ baseUrl: `${node.url}/v1`, operatorToken: OPERATOR_TOKEN });
   });
@@ -170,7 +158,7 @@ describe(`a run with faults, by the order of its log (COFFER_LEDGER_SEED=${SEED}
     database = await createTestDatabase(serviceTemplate);
     pool = database.pool;
     dataFolder = await processes.newDataFolder();
-    await Promise.all([0, 1].map(startNode));
+    await nodes.startAll();
     const apps = [await setUpApp(client)];
     // Another app with the same players, whose accounts there are separate.
     apps.push(await setUpApp(client, { scope: apps[0]?.scopeId ?? '' }));
@@ -191,11 +179,11 @@ describe(`a run with faults, by the order of its log (COFFER_LEDGER_SEED=${SEED}
     await database.drop();
   });
 
-  async function startNode(index: number): Promise<void> {
+  async function startNode(index: number): Promise<ServiceProcess> {
     // One serves in a thread, the other in several, and the log does not care.
     const threads = index === 1 ? SEVERAL_THREADS : {};
     const variables = { DATABASE_URL: database.connectionString, ...RELAY, ...threads };
-    nodes[index] = await processes.start({ variables, dataFolder, until: 'listening' });
+    return processes.start({ variables, dataFolder, until: 'listening' });
   }
 
   async function play(users: Readonly<Record<Environment, readonly string[]>>) {
@@ -214,38 +202,12 @@ describe(`a run with faults, by the order of its log (COFFER_LEDGER_SEED=${SEED}
       do await follow(scriptOf({ places, usersOf, steps: STEPS }, random), random);
       while (!areKillsOver && !hasEnded);
     });
-    const killing = killAgainAndAgain().finally(() => {
+    const killing = nodes.killAgainAndAgain().finally(() => {
       areKillsOver = true;
     });
     await Promise.all([...clients, killing]);
     await askAgain();
   }
-
-  async function killAgainAndAgain(): Promise<void> {
-    for (const victims of KILLS) {
-      const answers = answered() + ANSWERS_BETWEEN_KILLS;
-      await eventually(`${answers} answers`, () => answered() >= answers || undefined);
-      await Promise.all(
-        victims.map(async (index) => {
-          const node = nodes[index];
-          if (!node) throw new Error('A killed node was started again.');
-          // Stopped in the middle of what it does, it is killed once a request waits for it, however slow this process is.
-          process.kill(node.pid, 'SIGSTOP');
-          stopped.set(node, 0);
-          await eventually('a request waits for it, or all wait for another', () => {
-            const waiting = [...stopped.keys()].reduce((sum, each) => sum + (inFlight.get(each) ?? 0), 0);
-            return (stopped.get(node) ?? 0) > 0 || waiting >= CLIENTS || undefined;
-          });
-          nodes[index] = undefined;
-          await node.kill9();
-          stopped.delete(node);
-          await startNode(index);
-        }),
-      );
-    }
-  }
-
-  const answered = () => recorder.attempts.filter(({ received }) => received !== undefined).length;
 
   async function follow(script: readonly Step[], random: Random): Promise<void> {
     const heldBack: Promise<void>[] = [];
@@ -264,24 +226,12 @@ describe(`a run with faults, by the order of its log (COFFER_LEDGER_SEED=${SEED}
 
   async function sendUntilAnswered({ place, call, isPatient }: Step, random: Random): Promise<void> {
     do {
-      const running = nodes.filter((node) => node !== undefined);
+      const running = nodes.running();
       const node = running[Math.floor(random() * running.length)];
-      const received = node && (await sendTo(node, place, call, random));
+      const received = node && (await nodes.send(node, place, call, faultOf(random)));
       if (received && received.status !== 503) return;
       await delay(5 + 20 * random());
     } while (isPatient && !hasEnded);
-  }
-
-  async function sendTo(node: ServiceProcess, place: KeyedPlace, call: Step['call'], random: Random) {
-    const fault = faultOf(random);
-    const sentSince = stopped.get(node);
-    if (sentSince !== undefined && !fault) stopped.set(node, sentSince + 1);
-    inFlight.set(node, (inFlight.get(node) ?? 0) + 1);
-    try {
-      return await recorder.send(node.url, place, call, fault);
-    } finally {
-      inFlight.set(node, (inFlight.get(node) ?? 0) - 1);
-    }
   }
 
   function faultOf(random: Random): Fault | undefined {
@@ -372,7 +322,7 @@ describe(`a run with faults, by the order of its log (COFFER_LEDGER_SEED=${SEED}
 
   if (BROKERS)
     it('has told topics from which every balance follows', async () => {
-      const node = nodes.find((each) => each !== undefined);
+      const [node] = nodes.running();
       for (const environment of ['test', 'live'] as const) {
         const keys = places.flatMap((place) =>
           place.environment === environment ? [`${place.appId}=${place.secretKey}`] : [],
@@ -404,14 +354,8 @@ describe(`a run with faults, by the order of its log (COFFER_LEDGER_SEED=${SEED}
       const byText = (some: readonly Row[]) => some.map(textOf).sort();
       const stored = byText(await storedRows(pool, schema, table));
       const expected = byText(rowsOf(run, explained));
-      expect(
-        stored.filter((row) => !expected.includes(row)),
-        `${table}: stored and not expected`,
-      ).to.deep.equal([]);
-      expect(
-        expected.filter((row) => !stored.includes(row)),
-        `${table}: expected and not stored`,
-      ).to.deep.equal([]);
+      expect(without(stored, expected), `${table}: stored and not expected`).to.deep.equal([]);
+      expect(without(expected, stored), `${table}: expected and not stored`).to.deep.equal([]);
       expect(stored.length, `${table}: each row once`).to.equal(expected.length);
       if (table !== 'moves') expect(stored.length, `${table}: something to compare`).to.be.greaterThan(0);
     }
@@ -426,6 +370,11 @@ function isAtRest(events: Run['events']): boolean {
     if (error instanceof AssertionError) return false;
     throw error;
   }
+}
+
+function without(some: readonly string[], others: readonly string[]): readonly string[] {
+  const known = new Set(others);
+  return some.filter((each) => !known.has(each));
 }
 
 /** Columns in a fixed order. */
