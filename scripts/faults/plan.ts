@@ -33,7 +33,7 @@ export const SMALL_PLAN: FaultPlan = {
   deathsAtRandom: 3,
   deathsOfEachRequest: 1,
   users: 12,
-  movesAtOnce: 24,
+  movesAtOnce: 12,
   limitMs: 4 * 60_000,
 };
 
