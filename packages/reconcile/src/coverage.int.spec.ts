@@ -132,12 +132,15 @@ describe('A reconciliation', () => {
       await ledger.test.newUser();
       const rests: boolean[] = [];
       const [begun, awaited] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-      const reconciler = createReconciler(dependencies(), ({ isAwaited }) => async () => {
-        rests.push(isAwaited());
-        begun.resolve();
-        await awaited.promise;
-        rests.push(isAwaited());
-      });
+      const reconciler = createReconciler(dependencies(), ({ isAwaited }) => ({
+        isAwaited,
+        async rest() {
+          rests.push(isAwaited());
+          begun.resolve();
+          await awaited.promise;
+          rests.push(isAwaited());
+        },
+      }));
       const request = { ...place(), mode: 'full', withinMs: 20_000 } as const;
       const unhurried = reconciler.reconcile({ ...request, isUnhurried: true });
       await begun.promise;

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createRest } from './pace.ts';
+import { createPace } from './pace.ts';
 
 describe('a run that nobody waits for', () => {
   const { signal } = new AbortController();
@@ -8,7 +8,7 @@ describe('a run that nobody waits for', () => {
     let nowMs = 0;
     let isAwaited = false;
     const rests: number[] = [];
-    const rest = createRest({
+    const { rest } = createPace({
       isAwaited: () => isAwaited,
       nowMs: () => nowMs,
       async wait(forMs) {
@@ -49,7 +49,7 @@ describe('a run that nobody waits for', () => {
   });
 
   it('is woken by its signal', async () => {
-    const rest = createRest({ isAwaited: () => false });
+    const { rest } = createPace({ isAwaited: () => false });
     await new Promise((resolve) => setTimeout(resolve, 5));
     const failure = await rest(AbortSignal.abort()).catch((error: unknown) => error);
     expect(failure).to.have.property('name', 'AbortError');

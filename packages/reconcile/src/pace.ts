@@ -1,8 +1,11 @@
 /** How a run that nobody waits for leaves the machine to those who play. ADR 0065. */
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** After each part of its work; returns at once if somebody waits for it. Throws the signal's reason. */
-export type Rest = (signal: AbortSignal) => Promise<void>;
+export interface Pace {
+  readonly isAwaited: () => boolean;
+  /** After each part of the work; returns at once if somebody waits for it. Throws the signal's reason. */
+  readonly rest: (signal: AbortSignal) => Promise<void>;
+}
 
 /** A third of the time is worked: more than a busy machine's events take to be verified. */
 const REST_PER_WORK = 2;
@@ -15,17 +18,20 @@ export interface PaceOptions {
   readonly wait?: (forMs: number, signal: AbortSignal) => Promise<unknown>;
 }
 
-export function createRest({
+export function createPace({
   isAwaited,
   nowMs = () => performance.now(),
   wait = (forMs, signal) => delay(forMs, undefined, { signal }),
-}: PaceOptions): Rest {
+}: PaceOptions): Pace {
   const begunMs = nowMs();
   let workedFromMs = begunMs;
-  return async (signal) => {
-    const workedMs = nowMs() - workedFromMs;
-    const isLate = nowMs() - begunMs > RESTS_WITHIN_MS;
-    if (!isAwaited() && !isLate) await wait(REST_PER_WORK * workedMs, signal);
-    workedFromMs = nowMs();
+  return {
+    isAwaited,
+    async rest(signal) {
+      const workedMs = nowMs() - workedFromMs;
+      const isLate = nowMs() - begunMs > RESTS_WITHIN_MS;
+      if (!isAwaited() && !isLate) await wait(REST_PER_WORK * workedMs, signal);
+      workedFromMs = nowMs();
+    },
   };
 }

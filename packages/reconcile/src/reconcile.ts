@@ -23,7 +23,7 @@ import { alteredDiscrepancy, isStillAltered, readAltered } from './altered.ts';
 import { crossChecks } from './crossChecks.ts';
 import { type CheckResult, rowCheck } from './discrepancies.ts';
 import { causesWithoutEffect, type PendingCause } from './inFlight.ts';
-import type { Rest } from './pace.ts';
+import type { Pace } from './pace.ts';
 import { reachedBy } from './reached.ts';
 import {
   type BooksPlace,
@@ -67,8 +67,8 @@ export interface RunOptions extends BooksPlace {
   readonly signal: AbortSignal;
   /** Called with the number of events taken and the total. */
   readonly onProgress?: (progress: { readonly done: number; readonly of: number }) => void;
-  /** Called after each part of the work that can be interrupted. Default: goes on at once. */
-  readonly rest?: Rest;
+  /** Default: as fast as it can. */
+  readonly pace?: Pace;
 }
 
 /** Arbitrary constants: the holder of the lock moves the fold. */
@@ -77,6 +77,10 @@ const SCRUB_LOCK = 7_263_010;
 
 /** So near the head that what is still to come is taken at once. */
 const FEW_EVENTS = 10_000;
+
+/** What takes two cores for a while leaves none of two to bets. */
+const ON_ONE_CORE =
+  'set local max_parallel_workers_per_gather = 0; set local max_parallel_maintenance_workers = 0';
 
 const schemaOf = ({ schema = VERIFIED_SCHEMA }: VerifiedDependencies) => schema;
 /** One for each fold. */
@@ -97,7 +101,7 @@ export async function reconcile(dependencies: ReconcileDependencies, options: Ru
 
 async function run(dependencies: ReconcileDependencies, options: RunOptions): Promise<Report> {
   const { pool, store, process } = dependencies;
-  const { signal } = options;
+  const { signal, pace } = options;
   const headReached = async () => reachedBy(dependencies, await store.head(), signal);
   const { held, from } = await holdOnto(dependencies, options.mode === 'full', await headReached());
   try {
@@ -108,6 +112,7 @@ async function run(dependencies: ReconcileDependencies, options: RunOptions): Pr
     return await withTransaction(pool, async (client) => {
       // One snapshot: rows and their checkpoint do not change, and the fold is brought to the same place.
       await client.query(`set transaction isolation level repeatable read; set local work_mem = '64MB'`);
+      if (pace && !pace.isAwaited()) await client.query(ON_ONE_CORE);
       const live = await liveReadSchema(client);
       const place = await readCheckpoint(client, { schema: live, name: READ_MODELS_CONSUMER });
       await held.advanceWithin(client, place, { signal });
@@ -132,7 +137,7 @@ async function run(dependencies: ReconcileDependencies, options: RunOptions): Pr
 async function approach(
   held: HeldProjections,
   headReached: () => Promise<Checkpoint | undefined>,
-  { signal, onProgress, rest }: RunOptions,
+  { signal, onProgress, pace }: RunOptions,
 ): Promise<void> {
   let isNear = false;
   while (!isNear) {
@@ -143,7 +148,7 @@ async function approach(
       signal,
       async onProgress(done) {
         onProgress?.({ done, of });
-        await rest?.(signal);
+        await pace?.rest(signal);
       },
     });
   }

@@ -1,6 +1,6 @@
 /** Runs within a process: one at a time, and shared by all who ask for the same books meanwhile. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { createRest } from './pace.ts';
+import { createPace } from './pace.ts';
 import { type ReconcileDependencies, type RunOptions, reconcile } from './reconcile.ts';
 import { type BooksPlace, CoverageIncompleteError, type Mode, type Report } from './report.ts';
 
@@ -28,7 +28,7 @@ interface SharedRun {
 
 export function createReconciler(
   dependencies: ReconcileDependencies,
-  restOf: typeof createRest = createRest,
+  paceOf: typeof createPace = createPace,
 ): Reconciler {
   const closing = new AbortController();
   const runs = new Map<string, SharedRun>();
@@ -68,7 +68,7 @@ export function createReconciler(
         ...books,
         signal: closing.signal,
         onProgress,
-        rest: restOf({ isAwaited }),
+        pace: paceOf({ isAwaited }),
       }),
     );
     const run: SharedRun = { report, listeners, isAwaited: false };
