@@ -9,7 +9,7 @@ import { requireStatus } from '@coffer/host/testing';
 import { systemClock } from '@coffer/kernel';
 import { transactionUseOf } from '@coffer/ledger';
 import { useLedger } from '@coffer/ledger/testing';
-import { itLogTable } from '@coffer/testing';
+import { eventually, itLogTable } from '@coffer/testing';
 import { expect } from 'chai';
 import { createReconciler } from './reconciler.ts';
 import { type BooksPlace, CoverageIncompleteError, type Report } from './report.ts';
@@ -128,28 +128,29 @@ describe('A reconciliation', () => {
       await reconciler.close();
     });
 
-    it('rests only until somebody waits for it, or for another behind it', async () => {
-      await ledger.test.newUser();
-      const rests: boolean[] = [];
-      const [begun, awaited] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-      const reconciler = createReconciler(dependencies(), ({ isAwaited }) => ({
-        isAwaited,
-        async rest() {
-          rests.push(isAwaited());
-          begun.resolve();
-          await awaited.promise;
-          rests.push(isAwaited());
-        },
-      }));
-      const request = { ...place(), mode: 'full', withinMs: 20_000 } as const;
-      const unhurried = reconciler.reconcile({ ...request, isUnhurried: true });
-      await begun.promise;
-      const other = reconciler.reconcile({ ...request, environment: 'live' });
-      awaited.resolve();
-      for (const report of await Promise.all([unhurried, other])) expect(report.ok).to.equal(true);
-      expect(rests.slice(0, 2)).to.deep.equal([false, true]);
-      await reconciler.close();
-    });
+    for (const where of ['in this process', 'in another one']) {
+      it(`rests only until somebody waits for it, or for another behind it, ${where}`, async () => {
+        await ledger.test.newUser();
+        const begun = Promise.withResolvers<void>();
+        const seen: boolean[] = [];
+        const here = createReconciler(dependencies(), ({ isAwaited }) => ({
+          isAwaited,
+          async rest() {
+            seen.push(await isAwaited());
+            begun.resolve();
+            await eventually('somebody waits', async () => (await isAwaited()) || undefined);
+          },
+        }));
+        const there = where === 'in this process' ? here : createReconciler(dependencies());
+        const request = { ...place(), mode: 'full', withinMs: 20_000 } as const;
+        const unhurried = here.reconcile({ ...request, isUnhurried: true });
+        await begun.promise;
+        const other = there.reconcile({ ...request, environment: 'live' });
+        for (const report of await Promise.all([unhurried, other])) expect(report.ok).to.equal(true);
+        expect(seen[0]).to.equal(false);
+        await Promise.all([here.close(), there.close()]);
+      });
+    }
   });
 });
 

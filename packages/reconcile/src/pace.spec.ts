@@ -9,7 +9,7 @@ describe('a run that nobody waits for', () => {
     let isAwaited = false;
     const rests: number[] = [];
     const { rest } = createPace({
-      isAwaited: () => isAwaited,
+      isAwaited: async () => isAwaited,
       nowMs: () => nowMs,
       async wait(forMs) {
         rests.push(forMs);
@@ -49,7 +49,7 @@ describe('a run that nobody waits for', () => {
   });
 
   it('is woken by its signal', async () => {
-    const { rest } = createPace({ isAwaited: () => false });
+    const { rest } = createPace({ isAwaited: async () => false });
     await new Promise((resolve) => setTimeout(resolve, 5));
     const failure = await rest(AbortSignal.abort()).catch((error: unknown) => error);
     expect(failure).to.have.property('name', 'AbortError');

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface Pace {
-  readonly isAwaited: () => boolean;
+  readonly isAwaited: () => Promise<boolean>;
   /** After each part of the work; returns at once if somebody waits for it. Throws the signal's reason. */
   readonly rest: (signal: AbortSignal) => Promise<void>;
 }
@@ -13,7 +13,7 @@ const REST_PER_WORK = 2;
 const RESTS_WITHIN_MS = 10 * 60 * 1000;
 
 export interface PaceOptions {
-  readonly isAwaited: () => boolean;
+  readonly isAwaited: Pace['isAwaited'];
   readonly nowMs?: () => number;
   readonly wait?: (forMs: number, signal: AbortSignal) => Promise<unknown>;
 }
@@ -30,7 +30,7 @@ export function createPace({
     async rest(signal) {
       const workedMs = nowMs() - workedFromMs;
       const isLate = nowMs() - begunMs > RESTS_WITHIN_MS;
-      if (!isAwaited() && !isLate) await wait(REST_PER_WORK * workedMs, signal);
+      if (!isLate && !(await isAwaited())) await wait(REST_PER_WORK * workedMs, signal);
       workedFromMs = nowMs();
     },
   };

@@ -112,7 +112,7 @@ async function run(dependencies: ReconcileDependencies, options: RunOptions): Pr
     return await withTransaction(pool, async (client) => {
       // One snapshot: rows and their checkpoint do not change, and the fold is brought to the same place.
       await client.query(`set transaction isolation level repeatable read; set local work_mem = '64MB'`);
-      if (pace && !pace.isAwaited()) await client.query(ON_ONE_CORE);
+      if (pace && !(await pace.isAwaited())) await client.query(ON_ONE_CORE);
       const live = await liveReadSchema(client);
       const place = await readCheckpoint(client, { schema: live, name: READ_MODELS_CONSUMER });
       await held.advanceWithin(client, place, { signal });

@@ -1,5 +1,6 @@
 /** Runs within a process: one at a time, and shared by all who ask for the same books meanwhile. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { isAnyAwaited, whileAwaited } from './awaited.ts';
 import { createPace } from './pace.ts';
 import { type ReconcileDependencies, type RunOptions, reconcile } from './reconcile.ts';
 import { type BooksPlace, CoverageIncompleteError, type Mode, type Report } from './report.ts';
@@ -30,6 +31,7 @@ export function createReconciler(
   dependencies: ReconcileDependencies,
   paceOf: typeof createPace = createPace,
 ): Reconciler {
+  const { pool } = dependencies;
   const closing = new AbortController();
   const runs = new Map<string, SharedRun>();
   let last: Promise<unknown> = Promise.resolve();
@@ -62,15 +64,16 @@ export function createReconciler(
       for (const listener of listeners) listener(progress);
     };
     // One after the other: all of them move the same fold, so whoever waits for one waits for those before it.
-    const isAwaited = () => [...runs.values()].some((each) => each.isAwaited);
-    const report = last.then(() =>
+    const isAwaited = async () =>
+      [...runs.values()].some((each) => each.isAwaited) || (await isAnyAwaited(pool));
+    const begin = () =>
       reconcile(dependencies, {
         ...books,
         signal: closing.signal,
         onProgress,
         pace: paceOf({ isAwaited }),
-      }),
-    );
+      });
+    const report = last.then(() => (run.isAwaited ? whileAwaited(pool, begin) : begin()));
     const run: SharedRun = { report, listeners, isAwaited: false };
     runs.set(key, run);
     // Its outcome goes to whoever waits for it; the next one begins regardless.
