@@ -192,7 +192,7 @@ describe('the delivery of webhooks', () => {
   it('fails when its subscription is deleted, also while an attempt is under way', async () => {
     const hanging = await endpoint(() => undefined);
     await world.emit(2_500, hanging.id);
-    world.startSender({ timeoutMs: 100 });
+    world.startSender();
     await until(() => hanging.receiver.received.length > 0);
     await world.change((change) => world.subscriptions.remove(change, 'app_1', hanging.id));
     const other = world.startSender();
