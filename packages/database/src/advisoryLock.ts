@@ -15,7 +15,10 @@ export async function withAdvisoryLock<Result>(
   pool: Pool,
   lock: number,
   work: (lost: AbortSignal) => Promise<Result>,
+  /** Several may hold a shared one at once. */
+  mode: 'exclusive' | 'shared' = 'exclusive',
 ): Promise<{ readonly result: Result } | undefined> {
+  const suffix = mode === 'shared' ? '_shared' : '';
   const client = await pool.connect();
   const lost = new AbortController();
   let failure: Error | undefined;
@@ -25,13 +28,13 @@ export async function withAdvisoryLock<Result>(
   };
   client.on('error', noteLoss);
   try {
-    const { rows } = await client.query('select pg_try_advisory_lock($1) as taken', [lock]);
+    const { rows } = await client.query(`select pg_try_advisory_lock${suffix}($1) as taken`, [lock]);
     if (!rows[0]?.taken) return undefined;
     try {
       return { result: await work(lost.signal) };
     } finally {
       // A connection that fails to unlock is not returned to the pool.
-      await client.query('select pg_advisory_unlock($1)', [lock]).catch(noteLoss);
+      await client.query(`select pg_advisory_unlock${suffix}($1)`, [lock]).catch(noteLoss);
     }
   } finally {
     if (!failure) client.off('error', noteLoss);

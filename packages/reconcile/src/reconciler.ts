@@ -73,7 +73,7 @@ export function createReconciler(
         onProgress,
         pace: paceOf({ isAwaited }),
       });
-    const report = last.then(() => (run.isAwaited ? whileAwaited(pool, begin) : begin()));
+    const report = last.then(() => (run.isAwaited ? whileAwaited(pool, closing.signal, begin) : begin()));
     const run: SharedRun = { report, listeners, isAwaited: false };
     runs.set(key, run);
     // Its outcome goes to whoever waits for it; the next one begins regardless.

@@ -10,10 +10,11 @@ export async function underLock<Result>(
   lock: number,
   signal: AbortSignal,
   work: () => Promise<Result>,
+  mode?: 'exclusive' | 'shared',
 ): Promise<Result> {
   for (;;) {
     signal.throwIfAborted();
-    const done = await withAdvisoryLock(pool, lock, work);
+    const done = await withAdvisoryLock(pool, lock, work, mode);
     if (done) return done.result;
     // Another node has the lock.
     await delay(LOCK_POLL_MS, undefined, { signal });
