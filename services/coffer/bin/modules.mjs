@@ -2,20 +2,22 @@
 import { registerHooks } from 'node:module';
 
 /**
- * Takes a fifth of the processor time off the loading of our modules. An import by a path names its file, as TypeScript
- * checks, and all files of a package find the same packages. ADR 0061.
+ * Takes a quarter of the processor time off the loading of modules. An import by a path names its file, whoever wrote it, and
+ * all files of a package of ours find the same packages. ADR 0061.
  */
 export function resolveModulesOnce() {
   const packages = new Map();
   registerHooks({
     resolve(specifier, context, resolve) {
-      const { parentURL: importer = '' } = context;
-      if (!importer.endsWith('.ts')) return resolve(specifier, context);
+      const { parentURL: importer = '', conditions } = context;
       if (specifier.startsWith('.')) {
-        if (!specifier.endsWith('.ts')) return resolve(specifier, context);
+        // What is required by a path may be a folder, or lack its extension.
+        if (!conditions.includes('import')) return resolve(specifier, context);
         const { href: url } = new URL(specifier, importer);
-        return { url, format: 'module-typescript', shortCircuit: true };
+        const format = url.endsWith('.ts') ? 'module-typescript' : undefined;
+        return { url, format, shortCircuit: true };
       }
+      if (!importer.endsWith('.ts')) return resolve(specifier, context);
       const key = `${specifier} ${importer.slice(0, importer.lastIndexOf('/src/'))}`;
       const known = packages.get(key);
       if (known) return known;

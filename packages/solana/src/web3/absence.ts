@@ -50,7 +50,8 @@ export async function historyOn(pool: NodePool): Promise<KeptHistory> {
   return { ...longest, to };
 }
 
-const firstSlotOf = (node: RpcNode): Promise<bigint> => node.call('getFirstAvailableBlock', [], u64Figure);
+export const firstSlotOf = (node: RpcNode): Promise<bigint> =>
+  node.call('getFirstAvailableBlock', [], u64Figure);
 const finalizedSlotOf = (node: RpcNode): Promise<bigint> =>
   node.call('getSlot', [{ commitment: 'finalized' }], u64Figure);
 

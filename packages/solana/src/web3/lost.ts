@@ -13,7 +13,8 @@
  * nothing is known. One that never returns is removed from the configuration by its operator, who knows why.
  */
 import { z } from 'zod';
-import { ChainUnreachableError, type Signature } from '../port.ts';
+import type { Signature } from '../port.ts';
+import { firstSlotOf } from './absence.ts';
 import { u64Figure } from './losslessJson.ts';
 import { type NodePool, NodesFailedError } from './nodePool.ts';
 import type { RpcNode } from './rpcNode.ts';
@@ -23,6 +24,12 @@ import type { RpcNode } from './rpcNode.ts';
  * many blocks before the last valid one.
  */
 const BLOCKHASH_LIFE_BLOCKS = 151n;
+
+/** A status counts as known whatever it says. */
+const knownAnswer = z.object({
+  context: z.object({ slot: u64Figure }),
+  value: z.array(z.looseObject({}).nullable()).length(1),
+});
 
 type Verdict = 'gone' | 'known' | 'cannotTell';
 
@@ -47,25 +54,29 @@ async function verdictOf(
   lastValidBlockHeight: bigint,
 ): Promise<Verdict> {
   const { slot, height } = await finalized(node);
-  const { context, value } = await node.connection.getSignatureStatuses([signature], {
-    searchTransactionHistory: true,
-  });
-  if (value.length !== 1) throw new ChainUnreachableError(`${node.name} answered something else.`);
+  const { context, value } = await node.call(
+    'getSignatureStatuses',
+    [[signature], { searchTransactionHistory: true }],
+    knownAnswer,
+  );
   if (value[0]) return 'known';
-  if (height <= lastValidBlockHeight || BigInt(context.slot) < slot) return 'cannotTell';
+  if (height <= lastValidBlockHeight || context.slot < slot) return 'cannotTell';
   return (await remembers(node, lastValidBlockHeight - BLOCKHASH_LIFE_BLOCKS)) ? 'gone' : 'cannotTell';
 }
 
 /** Slot and height of the same block: two calls could reach two machines. */
 async function finalized(node: RpcNode): Promise<{ readonly slot: bigint; readonly height: bigint }> {
-  const { absoluteSlot, blockHeight } = await node.connection.getEpochInfo('finalized');
-  if (blockHeight === undefined) throw new ChainUnreachableError(`${node.name} tells no block height.`);
-  return { slot: BigInt(absoluteSlot), height: BigInt(blockHeight) };
+  const { absoluteSlot, blockHeight } = await node.call(
+    'getEpochInfo',
+    [{ commitment: 'finalized' }],
+    z.object({ absoluteSlot: u64Figure, blockHeight: u64Figure }),
+  );
+  return { slot: absoluteSlot, height: blockHeight };
 }
 
 /** Whether the node's history begins at that height or earlier. */
 async function remembers(node: RpcNode, height: bigint): Promise<boolean> {
-  const firstSlot = BigInt(await node.connection.getFirstAvailableBlock());
+  const firstSlot = await firstSlotOf(node);
   // Slots without a block count too, so a slot is never less than the height of its block.
   if (firstSlot <= (height > 0n ? height : 0n)) return true;
   const first = await node.call(

@@ -1,9 +1,10 @@
-/** Parsers for node answers that hold lamports or are large. */
+/** Parsers for the answers of nodes. */
 import { z } from 'zod';
 import type {
   Address,
   ChainAccount,
   ExecutedTransaction,
+  KnownTransaction,
   Signature,
   Simulation,
   TransactionStatus,
@@ -72,6 +73,30 @@ const transactionStatus = ({
   commitment: confirmationStatus ?? (confirmations === null ? 'finalized' : 'processed'),
   error: err === null ? null : errorText(err),
 });
+
+/** Of `getLatestBlockhash`. */
+export const blockhashAnswer = z.object({
+  value: z.object({ blockhash: z.string(), lastValidBlockHeight: u64Figure }),
+});
+
+/** Of `getSignaturesForAddress`: newest first. */
+export const signaturesAnswer = z.array(
+  z
+    .object({
+      signature: z.string(),
+      slot: u64Figure,
+      err: z.unknown(),
+      memo: z.string().nullish(),
+    })
+    .transform(
+      ({ signature, slot, err, memo }): KnownTransaction => ({
+        signature,
+        slot,
+        error: err === null || err === undefined ? null : errorText(err),
+        memo: memo ?? null,
+      }),
+    ),
+);
 
 /** Of `getRecentPrioritizationFees`: of each block. */
 export const priorityFeesAnswer = z

@@ -15,19 +15,20 @@ import {
 import { TOKEN_PROGRAMS } from '../programs/ids.ts';
 import { decodeTokenAccount } from '../programs/tokenAccount.ts';
 import { absenceOn, HISTORY_NOT_KEPT, historyOn } from './absence.ts';
-import { errorText, u64Figure } from './losslessJson.ts';
+import { u64Figure } from './losslessJson.ts';
 import { isLostOn } from './lost.ts';
 import { NODE_UNHEALTHY, type NodePool, NodesFailedError, nodePool, refusalOf } from './nodePool.ts';
 import {
   accountsAnswer,
+  blockhashAnswer,
   ownedAccountsAnswer,
   priorityFeesAnswer,
+  signaturesAnswer,
   simulationAnswer,
   statusesAnswer,
   transactionAnswer,
 } from './rpcAnswers.ts';
 import { type RpcNode, rpcNode } from './rpcNode.ts';
-import { web3 } from './web3.ts';
 
 export interface RpcChainOptions {
   /** In the order in which they are asked. All of them must agree before a transaction counts as lost. */
@@ -77,12 +78,10 @@ export function createRpcChain(options: RpcChainOptions): Chain {
 
   return {
     async latestBlockhash() {
-      // Not `getLatestBlockhash`, which turns every failure into a text.
-      const { value } = await pool.first(({ connection }) =>
-        connection.getLatestBlockhashAndContext('confirmed'),
+      const { value } = await pool.first(({ call }) =>
+        call('getLatestBlockhash', [{ commitment: 'confirmed' }], blockhashAnswer),
       );
-      const { blockhash, lastValidBlockHeight } = value;
-      return { blockhash, lastValidBlockHeight: BigInt(lastValidBlockHeight) };
+      return value;
     },
 
     send: (transaction) => sendBy(pool, transaction),
@@ -149,13 +148,9 @@ export function createRpcChain(options: RpcChainOptions): Chain {
 
     async transactionsOf(address, { limit, before, until }) {
       // Every node that answers: one may know what another has forgotten, or not seen yet.
-      const account = new (web3().PublicKey)(address);
-      const { said, failed } = await pool.all(({ connection }) =>
-        connection.getSignaturesForAddress(
-          account,
-          { limit, ...(before && { before }), ...(until && { until }) },
-          'confirmed',
-        ),
+      const range = { limit, before, until, commitment: 'confirmed' };
+      const { said, failed } = await pool.all(({ call }) =>
+        call('getSignaturesForAddress', [address, range], signaturesAnswer),
       );
       if (said.length === 0) throw new NodesFailedError(failed);
       return newestOf(
@@ -227,19 +222,8 @@ async function tokenAccounts(
 }
 
 /** Merges the lists of several nodes, newest first, without duplicates. */
-function newestOf(
-  found: readonly { signature: Signature; slot: number; err: unknown; memo: string | null }[],
-  limit: number,
-): readonly KnownTransaction[] {
-  const known = new Map<Signature, KnownTransaction>();
-  for (const { signature, slot, err, memo } of found) {
-    known.set(signature, {
-      signature,
-      slot: BigInt(slot),
-      error: err === null ? null : errorText(err),
-      memo,
-    });
-  }
+function newestOf(found: readonly KnownTransaction[], limit: number): readonly KnownTransaction[] {
+  const known = new Map(found.map((transaction) => [transaction.signature, transaction]));
   // A stable sort: within a slot the node's order stays.
   return [...known.values()].sort((one, other) => Number(other.slot - one.slot)).slice(0, limit);
 }

@@ -1,12 +1,9 @@
 /**
- * One node and its JSON-RPC over HTTP. web3.js's `Connection` is used where its answers are reliable; `call`
- * where they are not (docs/adr/0018-chain-port.md). Both go the same way: one request, one answer, bounded in
- * time and size. Nothing is retried here and no socket stays open for subscriptions.
+ * One node and its JSON-RPC over HTTP: one request, one answer, bounded in time and size. Nothing is retried here and no
+ * socket stays open for subscriptions. Why not by web3.js's `Connection`: docs/adr/0018-chain-port.md.
  */
-import type { Connection } from '@solana/web3.js';
 import { z } from 'zod';
 import { parseLosslessJson } from './losslessJson.ts';
-import { web3 } from './web3.ts';
 
 /** It did not answer, or not in JSON-RPC: the requested action may or may not have happened. */
 export class NodeSilentError extends Error {
@@ -27,7 +24,6 @@ export class NodeRefusalError extends Error {
 export interface RpcNode {
   /** For errors and logs. Not its address: providers put their customers' keys there. */
   readonly name: string;
-  readonly connection: Connection;
   /** Also throws if the result has an unexpected form. */
   readonly call: <T>(method: string, params: readonly unknown[], result: z.ZodType<T>) => Promise<T>;
 }
@@ -47,19 +43,8 @@ const answer = z.union([
 ]);
 
 export function rpcNode(options: RpcNodeOptions): RpcNode {
-  const { Connection } = web3();
-  const connection = new Connection(options.url, {
-    commitment: 'confirmed',
-    fetch: async (_url, init) => new Response(await post(options, String(init?.body))),
-    // By default it would try five times on 429, seconds apart, while another node could be asked. Our fetch throws
-    // first; this guards against a change there.
-    disableRetryOnRateLimit: true,
-    // Our fetch has no use for the agent.
-    httpAgent: false,
-  });
   return {
     name: options.name,
-    connection,
     async call(method, params, result) {
       const text = await post(options, JSON.stringify({ jsonrpc: '2.0', id: '1', method, params }));
       const parsed = answer.parse(parseLosslessJson(text));
