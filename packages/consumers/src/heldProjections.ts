@@ -38,6 +38,8 @@ interface AdvanceOptions {
   readonly signal: AbortSignal;
   /** Called with the ordinal reached, after each page; what it returns is awaited before the next one is taken. */
   readonly onProgress?: (ordinal: number) => void | Promise<void>;
+  /** Whether memory counts for more than speed: then the next page is read only after all that. Default: it does not. */
+  readonly isUnhurried?: () => boolean;
 }
 
 /** A page that takes longer is aborted. */
@@ -76,24 +78,31 @@ export async function holdProjections(options: HoldOptions): Promise<HeldProject
   async function takeUpTo(
     to: LogPlace | undefined,
     take: (events: readonly RecordedEvent[]) => Promise<void>,
-    { signal, onProgress }: AdvanceOptions,
+    { signal, onProgress, isUnhurried = () => false }: AdvanceOptions,
   ): Promise<void> {
     const isThere = () => hasReached(store, work.place(), to);
     if (!to || isThere()) return;
 
     const reading = new AbortController();
     const ended = AbortSignal.any([reading.signal, signal]);
-    const subscribed = store.subscribeToAll({ after: work.place(), signal: ended, pageSize });
-    const pages = gathered(pagesUpTo(subscribed, to));
-    let upcoming = pages.next();
-    try {
-      for (;;) {
-        const { done, value: events } = await upcoming;
-        if (done) break;
-        // The next ones are read while these are taken; a failure is seen when they are awaited.
-        upcoming = pages.next();
+    const pages = pagesUpTo(store.subscribeToAll({ after: work.place(), signal: ended, pageSize }), to);
+    const gather = gatherer(pages);
+    let upcoming: ReturnType<typeof gather> | undefined;
+    /** False at the end. A function, so that nothing holds the events once they are taken. */
+    const takeNext = async (): Promise<boolean> => {
+      const events = await (upcoming ?? gather());
+      upcoming = undefined;
+      if (events.length === 0) return false;
+      if (!isUnhurried()) {
+        upcoming = gather();
+        // Seen when it is awaited.
         upcoming.catch(() => undefined);
-        await take(events);
+      }
+      await take(events);
+      return true;
+    };
+    try {
+      while (await takeNext()) {
         await onProgress?.(work.place()?.ordinal ?? 0);
         if (!isThere()) continue;
         const reached = work.place();
@@ -102,7 +111,7 @@ export async function holdProjections(options: HoldOptions): Promise<HeldProject
       }
     } finally {
       reading.abort();
-      await upcoming.catch(() => undefined);
+      await upcoming?.catch(() => undefined);
       await pages.return(undefined);
     }
     signal.throwIfAborted();
@@ -130,26 +139,26 @@ export async function holdProjections(options: HoldOptions): Promise<HeldProject
 const GATHERED_EVENTS = 10_000;
 const GATHERED_CHARACTERS = 8 * 1024 * 1024;
 
-/** What comes before a failure is still given. */
-async function* gathered(
-  pages: AsyncIterable<readonly RecordedEvent[]>,
-): AsyncGenerator<readonly RecordedEvent[]> {
-  let events: RecordedEvent[] = [];
-  let characters = 0;
-  try {
-    for await (const page of pages) {
-      for (const event of page) characters += event.data.length + event.metadata.length;
-      events = [...events, ...page];
-      if (events.length < GATHERED_EVENTS && characters < GATHERED_CHARACTERS) continue;
-      const full = events;
-      [events, characters] = [[], 0];
-      yield full;
+/** Gives the next ones, none at the end. What comes before a failure is still given. */
+function gatherer(pages: AsyncIterator<readonly RecordedEvent[]>): () => Promise<readonly RecordedEvent[]> {
+  let failed: { readonly error: unknown } | undefined;
+  return async () => {
+    if (failed) throw failed.error;
+    let events: readonly RecordedEvent[] = [];
+    let characters = 0;
+    try {
+      while (events.length < GATHERED_EVENTS && characters < GATHERED_CHARACTERS) {
+        const { done, value: page } = await pages.next();
+        if (done) break;
+        for (const event of page) characters += event.data.length + event.metadata.length;
+        events = [...events, ...page];
+      }
+    } catch (error) {
+      failed = { error };
+      if (events.length === 0) throw error;
     }
-  } catch (error) {
-    if (events.length > 0) yield events;
-    throw error;
-  }
-  if (events.length > 0) yield events;
+    return events;
+  };
 }
 
 const rewritten = ({ position, eventId }: LogPlace) =>

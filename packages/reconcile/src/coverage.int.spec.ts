@@ -135,6 +135,7 @@ describe('A reconciliation', () => {
         const seen: boolean[] = [];
         const here = createReconciler(dependencies(), ({ isAwaited }) => ({
           isAwaited,
+          isUnhurried: () => true,
           async rest() {
             seen.push(await isAwaited());
             begun.resolve();

@@ -8,7 +8,7 @@ describe('a run that nobody waits for', () => {
     let nowMs = 0;
     let isAwaited = false;
     const rests: number[] = [];
-    const { rest } = createPace({
+    const { rest, isUnhurried } = createPace({
       isAwaited: async () => isAwaited,
       nowMs: () => nowMs,
       async wait(forMs) {
@@ -18,6 +18,7 @@ describe('a run that nobody waits for', () => {
     });
     return {
       rests,
+      isUnhurried,
       async part(tookMs: number) {
         nowMs += tookMs;
         await rest(signal);
@@ -37,9 +38,11 @@ describe('a run that nobody waits for', () => {
   it('goes on at once from when somebody waits for it', async () => {
     const run = work();
     await run.part(100);
+    expect(run.isUnhurried()).to.equal(true);
     run.await();
     await run.part(100);
     expect(run.rests).to.deep.equal([200]);
+    expect(run.isUnhurried()).to.equal(false);
   });
 
   it('goes on at once after ten minutes, so that it reaches the end of a log that grows', async () => {

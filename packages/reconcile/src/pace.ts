@@ -3,6 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 export interface Pace {
   readonly isAwaited: () => Promise<boolean>;
+  /** As the last rest found it; a run begins unhurried. */
+  readonly isUnhurried: () => boolean;
   /** After each part of the work; returns at once if somebody waits for it. Throws the signal's reason. */
   readonly rest: (signal: AbortSignal) => Promise<void>;
 }
@@ -25,12 +27,15 @@ export function createPace({
 }: PaceOptions): Pace {
   const begunMs = nowMs();
   let workedFromMs = begunMs;
+  let isUnhurried = true;
   return {
     isAwaited,
+    isUnhurried: () => isUnhurried,
     async rest(signal) {
       const workedMs = nowMs() - workedFromMs;
       const isLate = nowMs() - begunMs > RESTS_WITHIN_MS;
-      if (!isLate && !(await isAwaited())) await wait(REST_PER_WORK * workedMs, signal);
+      isUnhurried = !isLate && !(await isAwaited());
+      if (isUnhurried) await wait(REST_PER_WORK * workedMs, signal);
       workedFromMs = nowMs();
     },
   };

@@ -8,7 +8,6 @@ import {
   type Commitment,
   type KnownTransaction,
   type SendOutcome,
-  type Signature,
   type TokenAccount,
   TransactionUnreadableError,
 } from '../port.ts';
