@@ -49,10 +49,13 @@ export const ownedAccountsAnswer = z
   .object({ value: z.array(z.object({ pubkey: z.string(), account: rpcAccount })) })
   .transform(({ value }) => value.map(({ pubkey, account }) => chainAccount(pubkey, account)));
 
+/** Null: it succeeded. Left out, it says nothing. */
+const rpcError = z.union([z.null(), z.string(), z.record(z.string(), z.unknown())]);
+
 const rpcStatus = z.object({
   slot: u64Figure,
   confirmations: z.int().nullable(),
-  err: z.union([z.null(), z.string(), z.record(z.string(), z.unknown())]),
+  err: rpcError,
   confirmationStatus: z.enum(['processed', 'confirmed', 'finalized']).optional(),
 });
 
@@ -85,15 +88,15 @@ export const signaturesAnswer = z.array(
     .object({
       signature: z.string(),
       slot: u64Figure,
-      err: z.unknown(),
-      memo: z.string().nullish(),
+      err: rpcError,
+      memo: z.string().nullable(),
     })
     .transform(
       ({ signature, slot, err, memo }): KnownTransaction => ({
         signature,
         slot,
-        error: err === null || err === undefined ? null : errorText(err),
-        memo: memo ?? null,
+        error: err === null ? null : errorText(err),
+        memo,
       }),
     ),
 );

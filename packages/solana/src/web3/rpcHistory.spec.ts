@@ -140,6 +140,17 @@ describe('The RPC chain, asked for the past,', () => {
       expect(await world.chain.transactionsOf(address(1), { limit: 1 })).to.have.length(1);
     });
 
+    for (const left of ['signature', 'slot', 'err', 'memo'] as const) {
+      it(`are not made from an answer without ${left}`, async () => {
+        const { [left]: _, ...rest } = known(3, 30);
+        for (const node of [world.first, world.second])
+          node.on('getSignaturesForAddress', JSON.stringify([rest]));
+        expect(await failureOf(world.chain.transactionsOf(address(1), { limit: 1 }))).to.be.instanceOf(
+          ChainUnreachableError,
+        );
+      });
+    }
+
     it('need only one node that answers', async () => {
       world.first.setManner(503);
       world.second.on('getSignaturesForAddress', '[]');
