@@ -95,7 +95,7 @@ export async function holdProjections(options: HoldOptions): Promise<HeldProject
       if (events.length === 0) return false;
       if (!isUnhurried()) {
         upcoming = gather();
-        // Seen when it is awaited.
+        // Thrown where it is awaited, which nobody does once the place is reached.
         upcoming.catch(() => undefined);
       }
       await take(events);
@@ -111,7 +111,7 @@ export async function holdProjections(options: HoldOptions): Promise<HeldProject
       }
     } finally {
       reading.abort();
-      await upcoming?.catch(() => undefined);
+      // After the page that is being read.
       await pages.return(undefined);
     }
     signal.throwIfAborted();

@@ -133,9 +133,13 @@ describe('A reconciliation', () => {
         await ledger.test.newUser();
         const begun = Promise.withResolvers<void>();
         const seen: boolean[] = [];
+        let readsAhead = true;
         const here = createReconciler(dependencies(), ({ isAwaited }) => ({
           isAwaited,
-          isUnhurried: () => true,
+          isUnhurried() {
+            readsAhead = false;
+            return true;
+          },
           async rest() {
             seen.push(await isAwaited());
             begun.resolve();
@@ -149,6 +153,7 @@ describe('A reconciliation', () => {
         const other = there.reconcile({ ...request, environment: 'live' });
         for (const report of await Promise.all([unhurried, other])) expect(report.ok).to.equal(true);
         expect(seen[0]).to.equal(false);
+        expect(readsAhead).to.equal(false);
         await Promise.all([here.close(), there.close()]);
       });
     }

@@ -152,7 +152,7 @@ async function approach(
         onProgress?.({ done, of });
         await pace?.rest(signal);
       },
-      ...(pace && { isUnhurried: pace.isUnhurried }),
+      isUnhurried: () => pace?.isUnhurried() ?? false,
     });
   }
 }
