@@ -18,6 +18,8 @@ interface Node {
   /** Slot of the search. */
   readonly searchedSlot?: number;
   readonly status?: object | null;
+  /** Instead of the one that was asked for. */
+  readonly statuses?: readonly unknown[];
   readonly firstSlot?: number;
   readonly firstHeight?: number;
   /** Methods that it refuses. */
@@ -69,6 +71,13 @@ const rows: readonly Row[] = [
   { title: 'is unknown while a node is silent', nodes: [{}, { manner: 503 }], isLost: 'unknown' },
   { title: 'is unknown while every node is silent', nodes: [{ manner: 'breaksOff' }], isLost: 'unknown' },
   { title: 'is unknown without a height', nodes: [{ height: null }], isLost: 'unknown' },
+  ...[[], [null, null], ['finalized'], [false]].map(
+    (statuses): Row => ({
+      title: `is unknown while a node's statuses are ${JSON.stringify(statuses)}`,
+      nodes: [{}, { statuses }],
+      isLost: 'unknown',
+    }),
+  ),
   ...['getEpochInfo', 'getSignatureStatuses', 'getFirstAvailableBlock'].map(
     (method): Row => ({
       title: `is unknown while a node refuses ${method}`,
@@ -104,7 +113,7 @@ describe('A transaction', () => {
         absoluteSlot: slot,
         ...(height !== null && { blockHeight: height }),
       },
-      getSignatureStatuses: { context: { slot: searchedSlot }, value: [status] },
+      getSignatureStatuses: { context: { slot: searchedSlot }, value: of.statuses ?? [status] },
       getFirstAvailableBlock: firstSlot,
       getBlock: { blockHeight: of.firstHeight ?? 0, blockhash: 'x', parentSlot: 0 },
     };
