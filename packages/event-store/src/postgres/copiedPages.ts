@@ -27,7 +27,7 @@ const COLUMN_COUNT = 8;
 const YEAR_2000_MS = Date.UTC(2000, 0, 1);
 
 /** Room for each event of a page, to begin with: more than most need. */
-const ROOM_BYTES = 640;
+const ROOM_BYTES = 512;
 /** Behind a state that comes back there are a few. */
 const EVENTS_OF_TAIL = 6;
 
