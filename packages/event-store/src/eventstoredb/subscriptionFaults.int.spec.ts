@@ -355,9 +355,7 @@ describe('a subscription to EventStoreDB', () => {
     for (const reader of readers) await reader.until(() => reader.told.includes('caughtUp'));
     expect(world.proxy.connections()).to.equal(1);
     await world.proxy.goAway();
-    while (world.troubles.filter((message) => message.includes('No node leads')).length < 12) {
-      await new Promise(setImmediate);
-    }
+    await until(() => world.troubles.filter((message) => message.includes('No node leads')).length >= 12);
     await world.proxy.comeBack();
     ids.push(...write(world, 10));
     for (const reader of readers) {
