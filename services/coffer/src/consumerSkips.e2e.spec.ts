@@ -7,6 +7,7 @@ import { accountStreamOf } from '@coffer/accounts';
 import type { Pool } from '@coffer/database';
 import {
   type AppPlace,
+  type Client,
   consumerMetric,
   createClient,
   requireStatus,
@@ -33,6 +34,7 @@ describe('a consumer that has stopped for good', () => {
   let dataFolder: string;
   let api: ServiceProcess;
   let workers: ServiceProcess[];
+  let client: Client;
   let app: TestApp;
   let test: AppPlace;
   let stream: string;
@@ -57,7 +59,7 @@ describe('a consumer that has stopped for good', () => {
     dataFolder = await processes.newDataFolder();
     api = await start(['api']);
     workers = [await startWorker(), await startWorker()];
-    const client = createClient({ baseUrl: `${api.url}/v1`, operatorToken: OPERATOR_TOKEN });
+    client = createClient({ baseUrl: `${api.url}/v1`, operatorToken: OPERATOR_TOKEN });
     app = await setUpApp(client);
     test = app.test;
     await play();
@@ -87,7 +89,8 @@ describe('a consumer that has stopped for good', () => {
   };
   const areLive = () =>
     eventually('both consumers have reached the end of the log', async () => {
-      const items = (await list()).filter(({ name }) => STOPPED.includes(String(name)));
+      const { json } = requireStatus(await client.get('/portal/projections'), 200);
+      const items = (json.items as readonly Row[]).filter(({ name }) => STOPPED.includes(String(name)));
       const isAtEnd = ({ state, lagEvents }: Row) => state === 'running' && lagEvents === 0;
       return (items.length === STOPPED.length && items.every(isAtEnd)) || undefined;
     });
