@@ -49,6 +49,7 @@ import { serviceTemplate } from './testing/world.ts';
 const CLIENTS = 8;
 const STEPS = 500;
 const PLAYERS = 3;
+const PAUSE_MS = 40;
 /** If there is a broker, the nodes that are killed are relays too. */
 const BROKERS = givenBrokers();
 const TOPIC_PREFIX = `conformance-${process.pid}`;
@@ -215,6 +216,8 @@ describe(`a run with faults, by the order of its log (COFFER_LEDGER_SEED=${SEED}
       const { heldBackMs } = step;
       if (heldBackMs === undefined) await perform(step, random);
       else heldBack.push(delay(heldBackMs).then(() => perform(step, random)));
+      // A start needs the processor. Without a pause, all would have been asked several times before the last one.
+      if (nodes.isOneStarting()) await delay(PAUSE_MS);
     }
     await Promise.all(heldBack);
   }

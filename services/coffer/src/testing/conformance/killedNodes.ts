@@ -18,6 +18,7 @@ interface KilledNodesOptions {
 export interface KilledNodes {
   readonly startAll: () => Promise<unknown>;
   readonly running: () => readonly ServiceProcess[];
+  readonly isOneStarting: () => boolean;
   /** Undefined if no answer came. */
   readonly send: (
     node: ServiceProcess,
@@ -59,6 +60,7 @@ export function createKilledNodes({ start, recorder, requestsAtOnce }: KilledNod
   return {
     startAll: () => Promise.all([0, 1].map(startAgain)),
     running: () => nodes.filter((node) => node !== undefined),
+    isOneStarting: () => nodes.includes(undefined),
     async send(node, place, call, fault) {
       const sentSince = stopped.get(node);
       if (sentSince !== undefined && !fault) stopped.set(node, sentSince + 1);
