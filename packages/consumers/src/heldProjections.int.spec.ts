@@ -1,4 +1,5 @@
 import { type LogPlace, LogRewrittenError } from '@coffer/event-store';
+import { failureOf } from '@coffer/testing';
 import { expect } from 'chai';
 import { PoisonEventError } from './errors.ts';
 import { holdProjections } from './heldProjections.ts';
@@ -62,6 +63,27 @@ describe('projections that are held at a place', () => {
     const held = await holdProjections({ pool, store: log.store, key, projections: [counts], pageSize: 1 });
     await held.advance(placeOf(3), { signal });
     expect(taken).to.deep.equal([2, 1]);
+  });
+
+  it('counts no event that the log gives again', async () => {
+    world.log.append(4);
+    const { pool, log } = world;
+    const store: typeof log.store = {
+      ...log.store,
+      async *subscribeToAll(options) {
+        for await (const message of log.store.subscribeToAll(options)) {
+          yield message;
+          yield message;
+        }
+      },
+    };
+    const key = { schema: SCHEMA, name: NAME };
+    const held = await holdProjections({ pool, store, key, projections: [writesRows('A')], pageSize: 2 });
+    expect(String(await failureOf(held.advance(placeOf(4), { signal })))).to.include(
+      'The log gave the event at 1',
+    );
+    expect(held.checkpoint()).to.include({ position: '2', ordinal: 2 });
+    expect(await rows()).to.deep.equal(['1 A', '2 A']);
   });
 
   for (const [how, isUnhurried, order] of [

@@ -10,6 +10,7 @@ import {
   type RecordedEvent,
   type SubscriptionMessage,
 } from '@coffer/event-store';
+import { ascending } from './ascending.ts';
 import { type Checkpoint, type ConsumerKey, claim, saveCheckpoint } from './consumersTable.ts';
 import { hasReached } from './progress.ts';
 import { beginProjecting, type Projection } from './projecting.ts';
@@ -123,10 +124,12 @@ export async function holdProjections(options: HoldOptions): Promise<HeldProject
     to: LogPlace,
   ): AsyncGenerator<readonly RecordedEvent[]> {
     const compare = ({ position }: RecordedEvent) => store.comparePositions(position, to.position);
+    const expectNext = ascending(store, work.place());
     for await (const message of messages) {
       // The place was in the log before this began: a log that ends earlier is a different one.
       if (message.kind !== 'events') throw rewritten(to);
       const { events } = message;
+      expectNext(events);
       const last = events.at(-1);
       const isEnd = last !== undefined && compare(last) >= 0;
       yield isEnd ? events.filter((event) => compare(event) <= 0) : events;

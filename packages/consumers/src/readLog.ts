@@ -1,5 +1,6 @@
 /** Reads the log to a consumer, page by page, for as long as it holds the lease. */
 import type { EventStore, LogPlace, RecordedEvent } from '@coffer/event-store';
+import { ascending } from './ascending.ts';
 import { PoisonEventError } from './errors.ts';
 import type { Progress } from './progress.ts';
 import type { RunningWork } from './work.ts';
@@ -17,7 +18,7 @@ export async function readLog({
   endSession,
   onPageTaken,
 }: {
-  readonly store: Pick<EventStore, 'subscribeToAll'>;
+  readonly store: Pick<EventStore, 'subscribeToAll' | 'comparePositions'>;
   readonly after: LogPlace | undefined;
   readonly work: RunningWork;
   readonly progress: Progress;
@@ -32,6 +33,7 @@ export async function readLog({
   const messages = store
     .subscribeToAll({ after, signal, pageSize, minPageIntervalMs, takesRecent })
     [Symbol.asyncIterator]();
+  const expectNext = ascending(store, after);
   let upcoming = messages.next();
   try {
     for (;;) {
@@ -45,6 +47,7 @@ export async function readLog({
         work.caughtUp();
         progress.caughtUp();
       } else {
+        expectNext(message.events);
         await take(message.events, work, progress);
         onPageTaken();
       }

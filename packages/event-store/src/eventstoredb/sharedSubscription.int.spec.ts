@@ -1,5 +1,5 @@
 /** Consumers of one process: what the server sends once, and what each of them still has for itself. */
-import { failureOf } from '@coffer/testing';
+import { failureOf, until } from '@coffer/testing';
 import { expect } from 'chai';
 import { LogRewrittenError } from '../errors.ts';
 import type { EventStore, RecordedEvent } from '../port.ts';
@@ -75,6 +75,44 @@ describe('the consumers of one store on EventStoreDB', () => {
       expect(await failureOf(reader.ended)).to.be.instanceOf(LogRewrittenError);
       expect(reader.ids()).to.have.length(20);
     }
+  });
+
+  it('are given nothing twice, also who is ahead of the others when it joins them', async () => {
+    const ids = write(1);
+    const store = world.open();
+    let read = 0;
+    const shared = shareSubscription(async function* (options) {
+      for await (const message of store.subscribeToAll(options)) {
+        if (message.kind === 'events') read += message.events.length;
+        yield message;
+      }
+    });
+    const slow = shared({ signal: new AbortController().signal })[Symbol.asyncIterator]();
+    const got: RecordedEvent[] = [];
+    const next = async () => {
+      const { value } = await slow.next();
+      if (value.kind === 'events') got.push(...value.events);
+      return value.kind;
+    };
+    while ((await next()) !== 'caughtUp');
+    // From here on it shares: one event that it takes, and one that waits for it, behind which nothing is read for it.
+    for (const count of [2, 3]) {
+      const taking = count === 2 ? next() : undefined;
+      ids.push(...write(1));
+      await until(() => read === count);
+      await taking;
+    }
+    ids.push(...write(1));
+
+    const ahead = follow({ ...store, subscribeToAll: shared });
+    await ahead.until(() => ahead.told.includes('caughtUp'));
+    ids.push(...write(2));
+    await ahead.until(() => ahead.ids().at(-1) === ids.at(-1));
+    expect(ahead.ids()).to.deep.equal(ids);
+    while (got.length < ids.length) await next();
+    expect(idsOf(got)).to.deep.equal(ids);
+    await ahead.stop();
+    await slow.return?.();
   });
 
   it('do not wait for a slow one, which reads by itself until it is with them again', async () => {

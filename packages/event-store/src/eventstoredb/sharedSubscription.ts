@@ -95,12 +95,15 @@ export function shareSubscription(follow: Follow, maxKept = MAX_KEPT): Follow {
           }
           const seen = common.change.promise;
           const from = at - common.first;
-          const events = common.kept.slice(from, from + pageSize);
-          if (events.length > 0) {
-            common.cursors.set(me, at + events.length);
+          const page = common.kept.slice(from, from + pageSize);
+          if (page.length > 0) {
+            common.cursors.set(me, at + page.length);
             changed(common);
+            // Who was ahead of the others when it joined them has taken the first of these already.
+            const events = page.slice(countUpTo(page, place?.position));
+            if (events.length === 0) continue;
             const message = { kind: 'events', events } as const;
-            const isFull = events.length === pageSize;
+            const isFull = page.length === pageSize;
             take(message, isFull);
             yield message;
             if (!isFull && isLive) await pause(minPageIntervalMs, signal);
