@@ -27,6 +27,7 @@ import { type Database, openDatabase } from './database.ts';
 import { type EmbeddedTestChain, openChainsOf, startEmbeddedTestChain } from './embeddedChain.ts';
 import { installationMasterKeys } from './installationMasterKeys.ts';
 import { installationSecrets } from './installationSecrets.ts';
+import { giveMemoryBackAtRest } from './memoryAtRest.ts';
 import { requirePorts } from './portsAtStart.ts';
 import { type Service, startService } from './service.ts';
 import { startFailure } from './startFailure.ts';
@@ -111,6 +112,7 @@ async function runUntilStopped(names: readonly string[], onFailed: (what: string
       },
     });
     threads = opened;
+    giveMemoryBackAtRest(opened.loops);
     if (config.chain.embedded) {
       embeddedChain = await unlessStopped(
         startEmbeddedTestChain(config, config.chain.embedded, logger, stopping),

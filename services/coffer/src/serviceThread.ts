@@ -10,6 +10,7 @@ import type { Environment } from '@coffer/kernel';
 import type { MasterKey } from '@coffer/wallets';
 import { CommandFailure } from './cli/failure.ts';
 import type { OwnTestChainAddress } from './embeddedChain.ts';
+import type { EventLoop } from './memoryAtRest.ts';
 import type { ServiceOptions } from './service.ts';
 import { startFailure } from './startFailure.ts';
 
@@ -31,7 +32,8 @@ export interface ThreadOptions
   };
 }
 
-export interface ServiceThread {
+/** What the thread is asked. */
+export interface ThreadCalls {
   readonly start: (options: ThreadOptions) => Promise<void>;
   readonly metrics: () => Promise<readonly MetricFigures[]>;
   readonly addMasterKey: (key: MasterKey) => Promise<void>;
@@ -39,6 +41,10 @@ export interface ServiceThread {
   readonly forget: () => Promise<void>;
   /** As the service stops: what is in flight is finished, leases are released. */
   readonly stop: () => Promise<void>;
+}
+
+export interface ServiceThread extends ThreadCalls {
+  readonly loop: EventLoop;
 }
 
 /** What a thread asks of the main thread. */
@@ -53,7 +59,7 @@ export type ToThread =
   | {
       readonly kind: 'call';
       readonly id: number;
-      readonly name: keyof ServiceThread;
+      readonly name: keyof ThreadCalls;
       readonly argument: unknown;
     }
   | Told;
@@ -140,6 +146,7 @@ export function openServiceThread({
   });
 
   return {
+    loop: worker.performance,
     start(options) {
       isStarted = true;
       return call('start', options);
@@ -175,10 +182,10 @@ export function openServiceThread({
     },
   };
 
-  function call<Name extends keyof ServiceThread>(
+  function call<Name extends keyof ThreadCalls>(
     name: Name,
-    argument?: Parameters<ServiceThread[Name]>[0],
-  ): ReturnType<ServiceThread[Name]> {
+    argument?: Parameters<ThreadCalls[Name]>[0],
+  ): ReturnType<ThreadCalls[Name]> {
     const answer = Promise.withResolvers<unknown>();
     if (ended) {
       answer.reject(ended.error);
@@ -188,7 +195,7 @@ export function openServiceThread({
       worker.postMessage({ kind: 'call', id: calls, name, argument } satisfies ToThread, portsIn(argument));
     }
     // What the thread answers is what its function of this name returned.
-    return answer.promise as ReturnType<ServiceThread[Name]>;
+    return answer.promise as ReturnType<ThreadCalls[Name]>;
   }
 }
 

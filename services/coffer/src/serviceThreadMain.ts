@@ -9,7 +9,7 @@ import { type Service, startService } from './service.ts';
 import {
   errorOf,
   type MainThread,
-  type ServiceThread,
+  type ThreadCalls,
   type ThreadMessage,
   type ThreadOptions,
   type ToThread,
@@ -29,7 +29,7 @@ interface Running {
 }
 let starting: Promise<Running> | undefined;
 
-const calls: ServiceThread = {
+const calls: ThreadCalls = {
   async start(options) {
     starting = start(options);
     await starting;

@@ -3,11 +3,13 @@
  * further ones that serve the API at the same port. Source: ADR 0044.
  */
 import assert from 'node:assert/strict';
+import { performance } from 'node:perf_hooks';
 import { portsBetween } from '@coffer/event-store';
 import type { ApiThreads, Host } from '@coffer/host';
 import type { MetricFigures } from '@coffer/http';
 import type { Environment } from '@coffer/kernel';
 import type { MasterKey } from '@coffer/wallets';
+import type { EventLoop } from './memoryAtRest.ts';
 import {
   type MainThread,
   openServiceThread,
@@ -32,6 +34,8 @@ export type MainService = Pick<Host, 'takeToken' | 'metrics' | 'forget'>;
 export interface Threads {
   /** The main thread's place among those that serve the API; undefined if it serves alone. */
   readonly ofMain: ApiThreads | undefined;
+  /** Of the main thread and of the others that serve the API. */
+  readonly loops: readonly EventLoop[];
   readonly startBackground: (options: ThreadOptions) => Promise<void>;
   /** Once the main thread listens: the others take the same port. */
   readonly startApi: (
@@ -57,6 +61,7 @@ export function openThreads(options: ThreadsOptions): Threads {
 
   return {
     ofMain: ofApi.length === 0 ? undefined : { place: placeOf(0), requestsInFlight },
+    loops: [performance, ...ofApi.map(({ loop }) => loop)],
     async startBackground(options) {
       await background?.start(options);
     },

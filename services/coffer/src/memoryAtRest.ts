@@ -1,0 +1,40 @@
+/**
+ * What V8 keeps of a load for the next one is given back while a process rests: half of its memory. ADR 0066.
+ */
+import type { performance } from 'node:perf_hooks';
+import { setFlagsFromString } from 'node:v8';
+
+/** Of a thread. */
+export type EventLoop = Pick<typeof performance, 'eventLoopUtilization'>;
+
+const CHECK_EVERY_MS = 1_000;
+/** Longer than a lull in play: a heap that has just been made small is slower for a moment. */
+const CHECKS_BEFORE_REST = 10;
+/** Well above that of a service of which nothing is asked. */
+const MOST_AT_REST = 0.05;
+
+/** Until the process ends. */
+export function giveMemoryBackAtRest(loops: readonly EventLoop[]): void {
+  const isResting = restOf(loops, CHECKS_BEFORE_REST);
+  setInterval(() => tellV8(isResting()), CHECK_EVERY_MS).unref();
+}
+
+/** Gives a check, to be made at regular intervals: whether no loop had work in as many of them as this, up to now. */
+export function restOf(loops: readonly EventLoop[], checks: number): () => boolean {
+  let before = loops.map((loop) => loop.eventLoopUtilization());
+  let idleChecks = 0;
+  return () => {
+    const now = loops.map((loop) => loop.eventLoopUtilization());
+    const isIdle = loops.every(
+      (loop, at) => loop.eventLoopUtilization(now[at], before[at]).utilization < MOST_AT_REST,
+    );
+    before = now;
+    idleChecks = isIdle ? idleChecks + 1 : 0;
+    return idleChecks >= checks;
+  };
+}
+
+/** With it V8 collects what it otherwise leaves for later, in small steps, and gives free pages back to the system. */
+export function tellV8(isResting: boolean): void {
+  setFlagsFromString(isResting ? '--optimize-for-size' : '--no-optimize-for-size');
+}
