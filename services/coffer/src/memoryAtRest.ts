@@ -9,28 +9,30 @@ export type EventLoop = Pick<typeof performance, 'eventLoopUtilization'>;
 
 const CHECK_EVERY_MS = 1_000;
 /** Longer than a lull in play: a heap that has just been made small is slower for a moment. */
-const CHECKS_BEFORE_REST = 10;
+const CHECKS_BEFORE = 10;
+/** By then V8 has collected twice. Code that is loaded meanwhile is compiled anew: what is kept of it has other flags. */
+const CHECKS_OF_REST = 60;
 /** Well above that of a service of which nothing is asked. */
 const MOST_AT_REST = 0.05;
 
 /** Until the process ends. */
 export function giveMemoryBackAtRest(loops: readonly EventLoop[]): void {
-  const isResting = restOf(loops, CHECKS_BEFORE_REST);
+  const isResting = restOf(loops, CHECKS_BEFORE, CHECKS_OF_REST);
   setInterval(() => tellV8(isResting()), CHECK_EVERY_MS).unref();
 }
 
-/** Gives a check, to be made at regular intervals: whether no loop had work in as many of them as this, up to now. */
-export function restOf(loops: readonly EventLoop[], checks: number): () => boolean {
-  let before = loops.map((loop) => loop.eventLoopUtilization());
+/** Gives a check, to be made at regular intervals: whether all loops have been idle for so many, and not for so many more. */
+export function restOf(loops: readonly EventLoop[], before: number, rest: number): () => boolean {
+  let last = loops.map((loop) => loop.eventLoopUtilization());
   let idleChecks = 0;
   return () => {
     const now = loops.map((loop) => loop.eventLoopUtilization());
     const isIdle = loops.every(
-      (loop, at) => loop.eventLoopUtilization(now[at], before[at]).utilization < MOST_AT_REST,
+      (loop, at) => loop.eventLoopUtilization(now[at], last[at]).utilization < MOST_AT_REST,
     );
-    before = now;
+    last = now;
     idleChecks = isIdle ? idleChecks + 1 : 0;
-    return idleChecks >= checks;
+    return idleChecks >= before && idleChecks < before + rest;
   };
 }
 
