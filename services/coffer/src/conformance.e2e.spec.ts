@@ -47,7 +47,7 @@ import {
 import { serviceTemplate } from './testing/world.ts';
 
 const CLIENTS = 8;
-const STEPS = 500;
+const STEPS = 1_000;
 const PLAYERS = 3;
 const PAUSE_MS = 40;
 /** If there is a broker, the nodes that are killed are relays too. */
