@@ -84,23 +84,26 @@ export function describeKafkaBroker(
 /** For programs; specs say `describeKafkaBroker`. */
 export async function startKafkaBroker(options: KafkaBrokerOptions = {}): Promise<KafkaBroker> {
   const jars = await kafkaJars();
-  const classes = join(jars, 'classes.jsa');
-  if (!existsSync(classes)) await archiveClasses(jars, classes);
-  // An archive of another Java is passed over in silence: its standard output is that of the tools.
-  return launchBroker(jars, [`-XX:SharedArchiveFile=${classes}`, '-Xlog:disable'], options);
+  archived ??= archiveClasses(jars);
+  return launchBroker(jars, await archived, options);
 }
 
-/** With its classes as Java keeps them in memory, a broker starts in half of the processor time. */
-async function archiveClasses(jars: string, archive: string): Promise<void> {
-  // Several processes may make one at once.
-  const draft = `${archive}.${process.pid}`;
-  const broker = await launchBroker(jars, [`-XX:ArchiveClassesAtExit=${draft}`], {});
-  try {
-    await broker.terminate();
+let archived: Promise<readonly string[]> | undefined;
+
+/** With its classes as Java keeps them in memory, a broker starts in half of the processor time. Gives the flags for that. */
+async function archiveClasses(jars: string): Promise<readonly string[]> {
+  const archive = join(jars, 'classes.jsa');
+  if (!existsSync(archive)) {
+    // Several processes may make one at once.
+    const draft = `${archive}.${process.pid}`;
+    const broker = await launchBroker(jars, [`-XX:ArchiveClassesAtExit=${draft}`], {});
+    await broker.terminate().finally(() => broker.stop());
+    // Not every Java makes one.
+    if (!existsSync(draft)) return [];
     await rename(draft, archive);
-  } finally {
-    await broker.stop();
   }
+  // One of another Java is passed over in silence: standard output is that of the tools.
+  return [`-XX:SharedArchiveFile=${archive}`, '-Xlog:disable'];
 }
 
 async function launchBroker(

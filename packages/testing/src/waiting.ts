@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 export const PATIENCE_MS = 180_000;
 const FIRST_PAUSE_MS = 10;
 /** Short enough for what lasts only a moment. */
-const LONGEST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 50;
 
 /** A deadline for a command that is to be carried out however busy the machine is. */
 export const patiently = (): number => performance.now() + PATIENCE_MS;

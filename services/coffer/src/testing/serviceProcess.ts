@@ -146,8 +146,10 @@ export function serviceProcesses(): ServiceProcesses {
     };
     const wanted = () => `a line of the log that says where the service is:\n${child.logs()}`;
     const url = await eventually(wanted, () => {
-      refuseToWait();
-      return urlIn(child.logs());
+      const said = urlIn(child.logs());
+      // One that is to die may have done so since.
+      if (said === undefined) refuseToWait();
+      return said;
     });
     if (until === 'ready') {
       await eventually(`${url}/readyz is answered with yes`, async () => {
