@@ -1,28 +1,7 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
-import { PATIENCE_MS } from '@coffer/testing';
 import { expect } from 'chai';
 import { type EventLoop, restOf } from './memoryAtRest.ts';
 
-/** Leaves much garbage behind, and then allocates a little all the time, as a service does of which nothing is asked. */
-const PROGRAM = `
-  import { tellV8 } from '${import.meta.resolve('./memoryAtRest.ts')}';
-  let objects = Array.from({ length: 600_000 }, (_, number) => ({ number, text: String(number) }));
-  objects = [];
-  const { heapTotal: before } = process.memoryUsage();
-  tellV8(true);
-  const timer = setInterval(() => {
-    objects = Array.from({ length: 2_000 }, (_, number) => ({ number }));
-    if (process.memoryUsage().heapTotal < before / 2) clearInterval(timer);
-  }, 10);`;
-
 describe('the memory that V8 keeps for the next load', () => {
-  it('is given back while a process rests', async () => {
-    const flags = ['--gc-memory-reducer-start-delay-ms=100', '--input-type=module'];
-    // It ends once it has it back.
-    await promisify(execFile)(process.execPath, [...flags, '--eval', PROGRAM], { timeout: PATIENCE_MS });
-  });
-
   it('is kept until all loops have been idle for some time, and again after the first work or once it is given back', () => {
     const spent = [0, 0];
     const loops = spent.map(

@@ -15,10 +15,19 @@ const CHECKS_OF_REST = 60;
 /** Well above that of a service of which nothing is asked. */
 const MOST_AT_REST = 0.05;
 
-/** Until the process ends. */
+/**
+ * Until the process ends. With its flag V8 collects what it otherwise leaves for later, in small steps, and gives free pages
+ * back to the system.
+ */
 export function giveMemoryBackAtRest(loops: readonly EventLoop[]): void {
   const isResting = restOf(loops, CHECKS_BEFORE, CHECKS_OF_REST);
-  setInterval(() => tellV8(isResting()), CHECK_EVERY_MS).unref();
+  let isTold = false;
+  const check = () => {
+    if (isResting() === isTold) return;
+    isTold = !isTold;
+    setFlagsFromString(isTold ? '--optimize-for-size' : '--no-optimize-for-size');
+  };
+  setInterval(check, CHECK_EVERY_MS).unref();
 }
 
 /** Gives a check, to be made at regular intervals: whether all loops have been idle for so many, and not for so many more. */
@@ -34,9 +43,4 @@ export function restOf(loops: readonly EventLoop[], before: number, rest: number
     idleChecks = isIdle ? idleChecks + 1 : 0;
     return idleChecks >= before && idleChecks < before + rest;
   };
-}
-
-/** With it V8 collects what it otherwise leaves for later, in small steps, and gives free pages back to the system. */
-export function tellV8(isResting: boolean): void {
-  setFlagsFromString(isResting ? '--optimize-for-size' : '--no-optimize-for-size');
 }
