@@ -8,14 +8,15 @@ import { BET, isOnBet, KIND_SHIFT, OTHER_MASK, setKindAndOther, WORD, WORDS } fr
 
 export interface PackedWrites {
   readonly size: number;
-  /** Four words of each. */
-  readonly keys: Uint32Array;
-  readonly bodies: Uint32Array;
-  /** Two words: the balance after the last one, from which that of the next one follows. */
-  readonly balance: Uint32Array;
+  /** Tags, the rest of the keys, bodies, and the balance after the last write, from which that of the next one follows. */
+  readonly words: Uint32Array;
+  /** Of each key its four words in one, at the beginning of `words`: one call of the engine searches them all. */
+  readonly tags: Uint32Array;
 }
 
 const WORDS_OF_KEY = 4;
+/** The first one follows from the tag. */
+const WORDS_BESIDE_TAG = WORDS_OF_KEY - 1;
 const WORDS_OF_BALANCE = 2;
 /** Kind and flags, and two words each for amount, balance and round. */
 const MOST_WORDS_OF_BODY = 1 + 6;
@@ -32,14 +33,6 @@ const FLAG = {
 } as const;
 const FLAG_BITS = 8;
 const MOST_AFTER_FLAGS = 2 ** (32 - FLAG_BITS) - 1;
-
-/** A session of no writes has no balance before; a figure is told where it is not 0. */
-const NOTHING: PackedWrites = {
-  size: 0,
-  keys: new Uint32Array(),
-  bodies: new Uint32Array(),
-  balance: new Uint32Array(WORDS_OF_BALANCE),
-};
 
 /** The balance that a write leaves, in two words. */
 const reckoned = new Uint32Array(WORDS_OF_BALANCE);
@@ -58,20 +51,48 @@ function reckonBalance(kind: number, low: number, high: number): void {
  * With the first so many rows behind those that are packed already, which no row is on. They are read without a call for
  * each word: a long session is packed while requests wait.
  */
-export function pack(before: PackedWrites = NOTHING, rows: KeyIndex, count: number): PackedWrites {
-  const size = before.size + count;
-  const keys = new Uint32Array(size * WORDS_OF_KEY);
-  keys.set(before.keys);
-  const bodies = new Uint32Array(before.bodies.length + count * MOST_WORDS_OF_BODY);
-  bodies.set(before.bodies);
-  let end = before.bodies.length;
-  reckoned.set(before.balance);
-  for (let row = 0; row < count; row++) {
-    rows.copyKey(row, keys, (before.size + row) * WORDS_OF_KEY);
-    end = packRow(rows, row, bodies, end);
+export function pack(before: PackedWrites | undefined, rows: KeyIndex, count: number): PackedWrites {
+  const sizeBefore = before?.size ?? 0;
+  const added = new Uint32Array(count * MOST_WORDS_OF_BODY);
+  // A session of no writes has no balance before; a figure is told where it is not 0.
+  reckoned.set(before?.words.subarray(-WORDS_OF_BALANCE) ?? [0, 0]);
+  let end = 0;
+  for (let row = 0; row < count; row++) end = packRow(rows, row, added, end);
+  const size = sizeBefore + count;
+  const bodiesBefore = before?.words.subarray(sizeBefore * WORDS_OF_KEY, -WORDS_OF_BALANCE) ?? NO_WORDS;
+  const packed = packedOf(
+    size,
+    new Uint32Array(size * WORDS_OF_KEY + bodiesBefore.length + end + WORDS_OF_BALANCE),
+  );
+  const { words, tags } = packed;
+  if (before) {
+    tags.set(before.tags);
+    words.set(before.words.subarray(sizeBefore, sizeBefore * WORDS_OF_KEY), size);
   }
-  return { size, keys, bodies: bodies.subarray(0, end), balance: reckoned.slice() };
+  for (let row = 0; row < count; row++) {
+    rows.copyKey(row, keyWords, 0);
+    const place = sizeBefore + row;
+    tags[place] = tagOf(keyWords);
+    words.set(keyWords.subarray(1), size + place * WORDS_BESIDE_TAG);
+  }
+  words.set(bodiesBefore, size * WORDS_OF_KEY);
+  words.set(added.subarray(0, end), size * WORDS_OF_KEY + bodiesBefore.length);
+  words.set(reckoned, words.length - WORDS_OF_BALANCE);
+  return packed;
 }
+
+const NO_WORDS = new Uint32Array();
+const keyWords = new Uint32Array(WORDS_OF_KEY);
+
+const packedOf = (size: number, words: Uint32Array): PackedWrites => ({
+  size,
+  words,
+  tags: words.subarray(0, size),
+});
+
+/** Of all four, since UUIDs have parts that say when or where they were made. */
+const tagOf = (key: KeyWords): number =>
+  ((key[0] ?? 0) ^ (key[1] ?? 0) ^ (key[2] ?? 0) ^ (key[3] ?? 0)) >>> 0;
 
 /** Returns where it ends. */
 function packRow(rows: KeyIndex, place: number, bodies: Uint32Array, start: number): number {
@@ -118,16 +139,21 @@ function packRow(rows: KeyIndex, place: number, bodies: Uint32Array, start: numb
 }
 
 /** The rows, with room for so many more. */
-export function unpack({ size, keys, bodies }: PackedWrites, more: number): KeyIndex {
+export function unpack({ size, words, tags }: PackedWrites, more: number): KeyIndex {
   const rows = new KeyIndex(WORDS, size + more);
-  let end = 0;
+  const end = words.length - WORDS_OF_BALANCE;
+  let at = size * WORDS_OF_KEY;
   reckoned.fill(0);
   for (let place = 0; place < size; place++) {
-    assert(end < bodies.length);
-    rows.add(keys, place * WORDS_OF_KEY);
-    end = unpackRow(rows, place, bodies, end);
+    assert(at < end);
+    const rest = size + place * WORDS_BESIDE_TAG;
+    keyWords[0] = tags[place] ?? 0;
+    for (let word = 1; word < WORDS_OF_KEY; word++) keyWords[word] = words[rest + word - 1] ?? 0;
+    keyWords[0] = tagOf(keyWords);
+    rows.add(keyWords);
+    at = unpackRow(rows, place, words, at);
   }
-  assert.equal(end, bodies.length);
+  assert.equal(at, end);
   return rows;
 }
 
@@ -162,25 +188,17 @@ function unpackRow(rows: KeyIndex, place: number, bodies: Uint32Array, start: nu
   return end;
 }
 
-export function isPacked({ keys }: PackedWrites, key: KeyWords): boolean {
-  const [first, second, third, fourth] = key;
-  for (let at = 0; at < keys.length; at += WORDS_OF_KEY) {
-    if (keys[at] !== first) continue;
-    if (keys[at + 1] === second && keys[at + 2] === third && keys[at + 3] === fourth) return true;
-  }
-  return false;
-}
+/** False for a key that is not among them; true for one that is, and, hardly ever, for another. */
+export const mayHold = ({ tags }: PackedWrites, key: KeyWords): boolean => tags.includes(tagOf(key));
 
-export const bytesOfPacked = ({ keys, bodies }: PackedWrites): number => keys.byteLength + bodies.byteLength;
+export const bytesOfPacked = ({ words }: PackedWrites): number => words.byteLength;
 
 /** Little-endian, followed by other words. */
-export function bytesOf({ keys, bodies, balance }: PackedWrites, others: Uint32Array): Uint8Array {
-  const words = new Uint32Array(keys.length + bodies.length + balance.length + others.length);
-  words.set(keys);
-  words.set(bodies, keys.length);
-  words.set(balance, keys.length + bodies.length);
-  words.set(others, words.length - others.length);
-  return new Uint8Array(words.buffer);
+export function bytesOf({ words }: PackedWrites, others: Uint32Array): Uint8Array {
+  const all = new Uint32Array(words.length + others.length);
+  all.set(words);
+  all.set(others, words.length);
+  return new Uint8Array(all.buffer);
 }
 
 /** What `bytesOf` was given. Throws if the number of bytes does not fit. */
@@ -188,17 +206,22 @@ export function packedIn(
   bytes: Uint8Array,
   { size, bodyWords, otherWords }: Record<'size' | 'bodyWords' | 'otherWords', number>,
 ): { readonly packed: PackedWrites; readonly others: Uint32Array } {
+  const length = size * WORDS_OF_KEY + bodyWords + WORDS_OF_BALANCE;
+  assert.equal(bytes.length, (length + otherWords) * Uint32Array.BYTES_PER_ELEMENT);
+  const split = length * Uint32Array.BYTES_PER_ELEMENT;
+  return {
+    packed: packedOf(size, wordsIn(bytes.subarray(0, split))),
+    others: otherWords === 0 ? NO_WORDS : wordsIn(bytes.subarray(split)),
+  };
+}
+
+/** A copy, since words begin at multiples of four bytes. */
+function wordsIn(bytes: Uint8Array): Uint32Array {
   const words = new Uint32Array(bytes.length / Uint32Array.BYTES_PER_ELEMENT);
   new Uint8Array(words.buffer).set(bytes);
-  const bodiesAt = size * WORDS_OF_KEY;
-  const balanceAt = bodiesAt + bodyWords;
-  const othersAt = balanceAt + WORDS_OF_BALANCE;
-  assert.equal(words.length, othersAt + otherWords);
-  const packed = {
-    size,
-    keys: words.subarray(0, bodiesAt),
-    bodies: words.subarray(bodiesAt, balanceAt),
-    balance: words.subarray(balanceAt, othersAt),
-  };
-  return { packed, others: words.subarray(othersAt) };
+  return words;
 }
+
+/** How many words the bodies take. */
+export const bodyWordsOf = ({ size, words }: PackedWrites): number =>
+  words.length - size * WORDS_OF_KEY - WORDS_OF_BALANCE;

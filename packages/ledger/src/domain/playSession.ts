@@ -297,7 +297,7 @@ const BYTES_OF_FACTS = 2_000;
 
 export const playSession: StreamType<PlaySessionCommand, PlaySessionEvent, PlaySession, PlaySessionAnswer> = {
   category: CATEGORY,
-  version: 6,
+  version: 7,
   codec: playSessionEvents,
   initialState,
   decide,

@@ -194,6 +194,16 @@ describe('the writes of a session', () => {
     expect(bytesOfWrites(back)).to.equal(bytesOfWrites(kept));
   });
 
+  it('are told apart if their uuids are of the same parts in another order', () => {
+    const uuidOf = (one: string, two: string, three: string) =>
+      `0000000${one}-0000-000${two}-0000-000${three}0000000d`;
+    const [one, two, third] = [uuidOf('a', 'b', 'c'), uuidOf('b', 'a', 'c'), uuidOf('a', 'c', 'b')];
+    const back = () => returned(after(bet(one, { amount: 1n }), bet('other'), bet(two, { amount: 2n })));
+    expect(writeUnder(back(), one)).to.include({ amount: 1n });
+    expect(writeUnder(back(), two)).to.include({ amount: 2n });
+    expect(writeUnder(back(), third)).to.equal(undefined);
+  });
+
   it('are refused if their bytes do not fit together', () => {
     const encoded = encodeWrites(after(bet('a'), bet('b')));
     const { bytes, size } = encoded;

@@ -8,9 +8,10 @@
 import assert from 'node:assert/strict';
 import { KeyIndex, keyWordsOf } from '@coffer/kernel';
 import {
+  bodyWordsOf,
   bytesOf,
   bytesOfPacked,
-  isPacked,
+  mayHold,
   type PackedWrites,
   pack,
   packedIn,
@@ -89,7 +90,7 @@ function placeOf({ size, shared }: SessionWrites, transactionUuid: string): numb
   const key = keyWordsOf(transactionUuid);
   if (shared.packed) {
     shared.searches += 1;
-    const isNew = !isPacked(shared.packed, key) && shared.rows.find(key) < 0;
+    const isNew = !mayHold(shared.packed, key) && shared.rows.find(key) < 0;
     if (isNew && shared.searches < MOST_SEARCHES) return undefined;
   }
   const place = rowsOf(shared).find(key);
@@ -262,7 +263,7 @@ export function encodeWrites({ size, shared }: SessionWrites): EncodedWrites {
   }
   return {
     size,
-    bodyWords: packed.bodies.length,
+    bodyWords: bodyWordsOf(packed),
     remembered: places,
     large: [...(large ?? [])].flatMap(([place, figures]) => (place < size ? [{ place, ...figures }] : [])),
     bytes: bytesOf(packed, keys.subarray(0, places.length * WORDS_OF_KEY)),
