@@ -27,21 +27,20 @@ export function createStateCache({ maximumBytes, onEvicted }: StateCacheOptions)
 
   function evictOne(): void {
     const [oldestEnded] = ended;
-    const state = states.peek(oldestEnded ?? leastWanted());
+    const state = oldestEnded === undefined ? leastWanted() : states.peek(oldestEnded);
     assert(state);
     remove(state.stream);
     onEvicted(state);
   }
 
-  function leastWanted(): string {
+  /** Out of the cache. */
+  function leastWanted(): StreamState | undefined {
     for (let passed = 0; ; passed++) {
-      const [leastRecent] = states.rvalues();
-      assert(leastRecent);
-      const { record, stream } = leastRecent;
-      if (record.passes === 0 || passed === MOST_PASSED_OVER) return stream;
-      record.passes -= 1;
+      const leastRecent = states.pop();
+      if (!leastRecent || leastRecent.record.passes === 0 || passed === MOST_PASSED_OVER) return leastRecent;
+      leastRecent.record.passes -= 1;
       // Makes it the most recently used.
-      states.get(stream);
+      states.set(leastRecent.stream, leastRecent);
     }
   }
 
