@@ -19,8 +19,14 @@ export interface SnapshotPlace {
 export interface PlacedSnapshot extends SnapshotPlace, Snapshot {}
 
 export interface SnapshotStore {
-  /** One for each place, in their order; undefined also for a snapshot that the service did not write. */
-  load(places: readonly SnapshotPlace[]): Promise<readonly (Snapshot | undefined)[]>;
+  /**
+   * What is made of the snapshot of each place, in their order; undefined also for one that the service did not write.
+   * `restore` keeps no bytes of it: their memory is used again.
+   */
+  load<Place extends SnapshotPlace, Restored>(
+    places: readonly Place[],
+    restore: (place: Place, snapshot: Snapshot) => Restored,
+  ): Promise<readonly (Restored | undefined)[]>;
   /** Each in place of its stream's former one. At most one of a stream. */
   save(snapshots: readonly PlacedSnapshot[]): Promise<void>;
   /** Those of the streams in every version. */

@@ -169,9 +169,9 @@ describe('states of streams', () => {
         return readTails(asked, limit);
       };
       const second = statesWith({
-        load(places) {
+        load(places, restore) {
           loads.push(places.length);
-          return snapshots.load(places);
+          return snapshots.load(places, restore);
         },
       });
       const numbers = Array.from({ length: STREAMS }, (_, number) => number);

@@ -12,13 +12,11 @@ import {
   isWorthSaving,
   type Snapshot,
   type SnapshotNeed,
-  type SnapshotPlace,
   type SnapshotStore,
 } from './snapshots.ts';
 import { createStateCache } from './stateCache.ts';
 import type { StatesStats, StreamReturn } from './stateStats.ts';
 import { type StreamState, stateOf } from './streamState.ts';
-import { inTurns } from './turns.ts';
 
 export interface StreamStates {
   /** May be older than the log. */
@@ -170,14 +168,9 @@ export function createStreamStates(options: StreamStatesOptions): StreamStates {
   }
 
   async function restoreAll(all: readonly Folded[]): Promise<readonly (StreamState | undefined)[]> {
-    const found = (await snapshots?.load(all.map(placeOf))) ?? [];
-    const restored: (StreamState | undefined)[] = [];
-    const endTurn = inTurns();
-    for (const [index, of] of all.entries()) {
-      const snapshot = found[index];
-      restored.push(snapshot && restore(of, snapshot));
-      await endTurn();
-    }
+    const restored =
+      (await snapshots?.load(all.map(placeOf), ({ of }, snapshot) => restore(of, snapshot))) ??
+      all.map(() => undefined);
     const sizes = restored.flatMap((state) => state?.bytes ?? []);
     meanBytes = sizes.reduce((sum, bytes) => sum + bytes, 0) / sizes.length || 0;
     return restored;
@@ -195,7 +188,7 @@ export function createStreamStates(options: StreamStatesOptions): StreamStates {
   }
 }
 
-const placeOf = ({ stream, type }: Folded): SnapshotPlace => ({ stream, deciderVersion: type.version });
+const placeOf = (of: Folded) => ({ stream: of.stream, deciderVersion: of.type.version, of });
 
 const needOf = ({ type, state, revision, bytes, record }: StreamState): SnapshotNeed => ({
   revision,

@@ -46,6 +46,7 @@ export interface StreamType<Command, Event, State, Answer> extends Decider<Comma
   /** Present when streams can grow so long that a cold fold is slow. */
   readonly snapshot?: {
     readonly encode: (state: State) => EncodedState;
+    /** Keeps none of the bytes: their memory is used again. */
     readonly decode: (stored: EncodedState) => State;
   };
 }

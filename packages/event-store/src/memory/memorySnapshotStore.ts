@@ -10,12 +10,16 @@ export function createMemorySnapshotStore(): MemorySnapshotStore {
   const kept = new Map<string, PlacedSnapshot>();
   return {
     kept,
-    load: async (places) =>
-      places.map(({ stream, deciderVersion }) => {
-        const found = kept.get(stream);
-        if (found?.deciderVersion !== deciderVersion) return undefined;
-        const { revision, eventId, state } = found;
-        return { revision, eventId, state };
+    load: async (places, restore) =>
+      places.map((place) => {
+        const found = kept.get(place.stream);
+        if (found?.deciderVersion !== place.deciderVersion) return undefined;
+        const { revision, eventId } = found;
+        const state = structuredClone(found.state);
+        const restored = restore(place, { revision, eventId, state });
+        // As a store does that uses the memory again.
+        state.bytes?.fill(0xff);
+        return restored;
       }),
     async save(snapshots) {
       for (const snapshot of snapshots) {

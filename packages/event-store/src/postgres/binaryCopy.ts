@@ -18,13 +18,15 @@ export const UUID_BYTES = 16;
 export interface CopiedRows {
   readonly count: number;
   readonly page: Buffer;
+  /** What holds the page: the memory given, or a larger one. */
+  readonly room: Buffer;
 }
 
-/** The rows of a query, with room for so many bytes to begin with. No limit of time unless one is given. */
+/** The rows of a query, in the memory given as long as they fit. No limit of time unless one is given. */
 export function copyRows(
   pool: Pool,
   query: string,
-  { roomBytes, timeoutMs = 0 }: { readonly roomBytes: number; readonly timeoutMs?: number },
+  { room, timeoutMs = 0 }: { readonly room: Buffer; readonly timeoutMs?: number },
 ): Promise<CopiedRows> {
   const text = `copy (${query}) to stdout (format binary)`;
   return withConnection(
@@ -32,10 +34,13 @@ export function copyRows(
     (client) =>
       new Promise((resolve, reject) => {
         const callback: Callback = (error, rows) => (rows ? resolve(rows) : reject(error));
-        client.query(new Copy(text, roomBytes, timeoutMs, callback));
+        client.query(new Copy(text, room, timeoutMs, callback));
       }),
   );
 }
+
+/** Without a share in the pool of small buffers, which it would keep alive. */
+export const roomFor = (bytes: number): Buffer => Buffer.allocUnsafeSlow(bytes);
 
 type Callback = (error: Error | undefined, rows?: CopiedRows) => void;
 
@@ -45,13 +50,13 @@ class Copy implements pg.Submittable {
   readonly query_timeout: number;
   readonly callback: Callback;
   readonly #text: string;
-  #bytes: Buffer;
+  #room: Buffer;
   #length = 0;
   #count = 0;
 
-  constructor(text: string, roomBytes: number, timeoutMs: number, callback: Callback) {
+  constructor(text: string, room: Buffer, timeoutMs: number, callback: Callback) {
     this.#text = text;
-    this.#bytes = Buffer.allocUnsafeSlow(roomBytes);
+    this.#room = room;
     this.query_timeout = timeoutMs;
     this.callback = callback;
   }
@@ -63,15 +68,15 @@ class Copy implements pg.Submittable {
   /** The driver uses the memory of a chunk again. */
   handleCopyData({ chunk }: { readonly chunk: Buffer }): void {
     const length = this.#length + chunk.length;
-    if (length > this.#bytes.length) this.#grow(length);
-    this.#bytes.set(chunk, this.#length);
+    if (length > this.#room.length) this.#grow(length);
+    this.#room.set(chunk, this.#length);
     this.#length = length;
   }
 
   #grow(length: number): void {
-    const larger = Buffer.allocUnsafeSlow(2 * length);
-    larger.set(this.#bytes.subarray(0, this.#length));
-    this.#bytes = larger;
+    const larger = roomFor(Math.max(length, 2 * this.#room.length));
+    larger.set(this.#room.subarray(0, this.#length));
+    this.#room = larger;
   }
 
   handleError(error: Error): void {
@@ -84,7 +89,8 @@ class Copy implements pg.Submittable {
   }
 
   handleReadyForQuery(): void {
-    this.callback(undefined, { count: this.#count, page: this.#bytes.subarray(0, this.#length) });
+    const page = this.#room.subarray(0, this.#length);
+    this.callback(undefined, { count: this.#count, page, room: this.#room });
   }
 }
 

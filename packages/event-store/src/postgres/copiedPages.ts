@@ -14,6 +14,7 @@ import {
   integerText,
   lengthOf,
   readRows,
+  roomFor,
   TRAILER_BYTES,
   UUID_BYTES,
   uuidText,
@@ -50,7 +51,7 @@ export async function copyPage(
   const { count, page } = await copyRows(
     pool,
     `select ${COLUMNS} from log.events where position > ${from} order by position limit ${most}`,
-    { roomBytes: limit * ROOM_BYTES, timeoutMs },
+    { room: roomFor(limit * ROOM_BYTES), timeoutMs },
   );
   return {
     count,
@@ -83,7 +84,7 @@ export async function copyTails(
          where e.stream = wanted.stream and e.revision >= wanted.revision order by e.revision limit ${Math.trunc(limit)}
       ) tail
       order by wanted.number, tail.revision`,
-    { roomBytes: tails.length * EVENTS_OF_TAIL * ROOM_BYTES, timeoutMs },
+    { room: roomFor(tails.length * EVENTS_OF_TAIL * ROOM_BYTES), timeoutMs },
   );
   const found: RecordedEvent[][] = tails.map(() => []);
   readRows(page, COLUMN_COUNT + 1, (view, row) => {

@@ -22,7 +22,7 @@ describe('snapshots in Postgres', () => {
   const storeUnder = (key: Uint8Array) =>
     createPostgresSnapshotStore(pool, { secret: key, onForged: (place) => forged.push(place) });
   const loaded = async (key: Uint8Array, place: SnapshotPlace = { stream, deciderVersion: 3 }) => {
-    const [found] = await storeUnder(key).load([place]);
+    const [found] = await storeUnder(key).load([place], (_, snapshot) => structuredClone(snapshot));
     return found;
   };
 
@@ -41,6 +41,27 @@ describe('snapshots in Postgres', () => {
   });
 
   snapshotStoreContract(() => storeUnder(secret));
+
+  it('are read into the same memory one time after another, and into others at the same time', async () => {
+    const store = storeUnder(secret);
+    const places = [1, 2].map((number) => ({ stream: `purse-test.app.${number}`, deciderVersion: 3 }));
+    const [one, two] = places.map((place, index) => ({
+      ...place,
+      ...snapshot,
+      state: { facts: {}, bytes: Buffer.alloc(100_000, index) },
+    }));
+    if (!one || !two) throw new Error('There are two.');
+    await store.save([one, two]);
+    /** The bytes as they are when all are loaded, and the memory that they are in. */
+    const loadEach = () =>
+      Promise.all(
+        places.map((place) => store.load([place], (_, { state: { bytes = new Uint8Array() } }) => bytes)),
+      ).then((all) => all.flatMap(([bytes]) => bytes ?? expect.fail('It was saved.')));
+    const together = await loadEach();
+    expect(together).to.deep.equal([one.state.bytes, two.state.bytes]);
+    const [again] = await store.load([one], (_, { state: { bytes } }) => bytes);
+    expect(together.map(({ buffer }) => buffer)).to.include(again?.buffer);
+  });
 
   it('are returned as saved, on every node that has the secret', async () => {
     expect(await loaded(secret)).to.deep.equal(snapshot);

@@ -34,6 +34,7 @@ import {
   integerAt,
   lengthOf,
   readRows,
+  roomFor,
   UUID_BYTES,
   uuidText,
   valueAt,
@@ -77,8 +78,8 @@ export function createPostgresSnapshotStore(
   { secret, onForged }: SnapshotStoreOptions,
 ): SnapshotStore & KeptSnapshots {
   const key = createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', 'coffer snapshots', 32)));
-  /** Of a row, as the last ones were. */
-  let roomBytes = LEAST_ROOM_BYTES;
+  /** For the next states: made anew each time, it would be for the collector to clear away. */
+  let spareRoom: Buffer | undefined;
 
   /** Covers the whole row. With the length of the facts, so that they end nowhere else. */
   const macOf = (
@@ -100,23 +101,25 @@ export function createPostgresSnapshotStore(
   };
 
   /** By index among the places. */
-  const rowsOf = async (places: readonly SnapshotPlace[]): Promise<ReadonlyMap<number, Row>> => {
-    const { page } = await copyRows(pool, loadQuery(places), { roomBytes: places.length * roomBytes });
-    roomBytes = Math.max(LEAST_ROOM_BYTES, Math.ceil((ROOM_TO_SPARE * page.length) / places.length));
+  const rowsOf = async (
+    places: readonly SnapshotPlace[],
+    given: Buffer,
+  ): Promise<{ readonly rows: ReadonlyMap<number, Row>; readonly room: Buffer }> => {
+    const { page, room } = await copyRows(pool, loadQuery(places), { room: given });
     const rows = new Map<number, Row>();
     readRows(page, LOADED_COLUMNS, (view, at) => {
       const { row, end } = rowAt(page, view, at);
       rows.set(row.number - 1, row);
       return end;
     });
-    return rows;
+    return { rows, room };
   };
 
   return {
     async read(places) {
-      const found = await rowsOf(places);
+      const { rows } = await rowsOf(places, roomFor(LEAST_ROOM_BYTES));
       return places.map((place, index) => {
-        const row = found.get(index);
+        const row = rows.get(index);
         return row && keptIn(place, row);
       });
     },
@@ -127,22 +130,24 @@ export function createPostgresSnapshotStore(
       );
       return rows.map(({ stream, decider_version: deciderVersion }) => ({ stream, deciderVersion }));
     },
-    async load(places) {
-      const found = await rowsOf(places);
-      const snapshots: (Snapshot | undefined)[] = [];
+    async load<Place extends SnapshotPlace, Restored>(
+      places: readonly Place[],
+      restore: (place: Place, snapshot: Snapshot) => Restored,
+    ) {
+      const given = spareRoom ?? roomFor(LEAST_ROOM_BYTES);
+      spareRoom = undefined;
+      const { rows, room } = await rowsOf(places, given);
+      const restored: (Restored | undefined)[] = [];
       const endTurn = inTurns();
       for (const [index, place] of places.entries()) {
-        const row = found.get(index);
+        const row = rows.get(index);
         const kept = row && keptIn(place, row);
         if (kept && !kept.isAuthentic) onForged(place);
-        snapshots.push(
-          kept?.isAuthentic
-            ? { revision: kept.revision, eventId: kept.eventId, state: unpackState(kept.state) }
-            : undefined,
-        );
+        restored.push(kept?.isAuthentic ? restore(place, snapshotIn(kept)) : undefined);
         await endTurn();
       }
-      return snapshots;
+      if (room.length <= MOST_ROOM_KEPT_BYTES) spareRoom = room;
+      return restored;
     },
     async save(snapshots) {
       const states: PackedState[] = [];
@@ -177,8 +182,15 @@ export function createPostgresSnapshotStore(
 }
 
 const LOADED_COLUMNS = 6;
-const LEAST_ROOM_BYTES = 512;
-const ROOM_TO_SPARE = 1.25;
+const LEAST_ROOM_BYTES = 64 * 1024;
+/** A question is for a few MiB of states; a single one may be larger. */
+const MOST_ROOM_KEPT_BYTES = 4 * 1024 * 1024;
+
+const snapshotIn = ({ revision, eventId, state }: KeptSnapshot): Snapshot => ({
+  revision,
+  eventId,
+  state: unpackState(state),
+});
 
 /** Planned each time: a plan made while the table was small would scan it. */
 function loadQuery(places: readonly SnapshotPlace[]): string {
