@@ -31,7 +31,10 @@ describe('pool: snapshot', () => {
         facts: JSON.parse(JSON.stringify(facts)),
         ...(bytes && { bytes: Uint8Array.from(bytes) }),
       };
-      expect(plain(decodePool(stored))).to.deep.equal(plain(state));
+      const decoded = decodePool(stored);
+      // As a store does that uses the memory again.
+      stored.bytes?.fill(0xff);
+      expect(plain(decoded)).to.deep.equal(plain(state));
     });
   }
 

@@ -59,8 +59,17 @@ describe('snapshots in Postgres', () => {
       ).then((all) => all.flatMap(([bytes]) => bytes ?? expect.fail('It was saved.')));
     const together = await loadEach();
     expect(together).to.deep.equal([one.state.bytes, two.state.bytes]);
-    const [again] = await store.load([one], (_, { state: { bytes } }) => bytes);
-    expect(together.map(({ buffer }) => buffer)).to.include(again?.buffer);
+    const memoryOf = async (place: SnapshotPlace) => {
+      const [memory] = await store.load([place], (_, { state }) => state.bytes?.buffer);
+      return memory;
+    };
+    const kept = await memoryOf(one);
+    expect(together.map(({ buffer }) => buffer)).to.include(kept);
+
+    const large = { ...two, state: { facts: {}, bytes: Buffer.alloc(9 * 1024 * 1024) } };
+    await store.save([large]);
+    expect(await memoryOf(large)).not.to.equal(kept);
+    expect((await memoryOf(one))?.byteLength).to.equal(64 * 1024 * 2);
   });
 
   it('are returned as saved, on every node that has the secret', async () => {

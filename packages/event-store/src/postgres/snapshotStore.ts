@@ -183,8 +183,8 @@ export function createPostgresSnapshotStore(
 
 const LOADED_COLUMNS = 6;
 const LEAST_ROOM_BYTES = 64 * 1024;
-/** A question is for a few MiB of states; a single one may be larger. */
-const MOST_ROOM_KEPT_BYTES = 4 * 1024 * 1024;
+/** A question is for some 4 MiB of states, and memory that is full is doubled; a single state may be larger. */
+const MOST_ROOM_KEPT_BYTES = 8 * 1024 * 1024;
 
 const snapshotIn = ({ revision, eventId, state }: KeptSnapshot): Snapshot => ({
   revision,

@@ -193,8 +193,9 @@ export const mayHold = ({ tags }: PackedWrites, key: KeyWords): boolean => tags.
 
 export const bytesOfPacked = ({ words }: PackedWrites): number => words.byteLength;
 
-/** Little-endian, followed by other words. */
+/** Little-endian, followed by other words; without any, those of the writes themselves. */
 export function bytesOf({ words }: PackedWrites, others: Uint32Array): Uint8Array {
+  if (others.length === 0) return new Uint8Array(words.buffer);
   const all = new Uint32Array(words.length + others.length);
   all.set(words);
   all.set(others, words.length);

@@ -38,7 +38,10 @@ describe('play session: snapshot', () => {
     it(`after ${length} events comes back as it went in`, () => {
       const session = history.slice(0, length).reduce(playSession.evolve, playSession.initialState);
       const encoded = structuredClone(encodePlaySession(session));
-      expect(plain(decodePlaySession(encoded))).to.deep.equal(plain(session));
+      const decoded = decodePlaySession(encoded);
+      // As a store does that uses the memory again.
+      encoded.bytes?.fill(0xff);
+      expect(plain(decoded)).to.deep.equal(plain(session));
     });
   }
 
