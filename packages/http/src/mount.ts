@@ -8,8 +8,8 @@ import { DEFAULT_BODY_LIMIT_BYTES } from './readBody.ts';
 
 export interface MountedEndpoint {
   readonly endpoint: Endpoint;
-  readonly query: z.ZodType | undefined;
-  readonly body: z.ZodType | undefined;
+  readonly query: () => z.ZodType | undefined;
+  readonly body: () => z.ZodType | undefined;
   readonly bodyLimitBytes: number;
   readonly timeoutMs: number;
   /** The codes that it may answer. */
@@ -35,12 +35,21 @@ export function mount(
     }
     return {
       endpoint,
-      query: endpoint.query && z.compile(endpoint.query),
-      body: endpoint.body && z.compile(endpoint.body),
+      query: compiledOnce(endpoint.query),
+      body: compiledOnce(endpoint.body),
       bodyLimitBytes: endpoint.bodyLimitBytes ?? DEFAULT_BODY_LIMIT_BYTES,
       timeoutMs: endpoint.timeoutMs ?? requestTimeoutMs,
       declared: new Set(declaredErrors(endpoint)),
       observe: metrics.forRoute(method, path),
     };
   });
+}
+
+/** At the first request: a start need not wait for the schemas of endpoints that nobody calls. ADR 0061. */
+function compiledOnce(schema: z.ZodType | undefined): () => z.ZodType | undefined {
+  let compiled: z.ZodType | undefined;
+  return () => {
+    compiled ??= schema && z.compile(schema);
+    return compiled;
+  };
 }

@@ -44,8 +44,8 @@ export function parseRequest(mounted: MountedEndpoint, queryText: string, json: 
   const unsafe = findUnsafeJson(json, mounted.endpoint);
   if (unsafe) throw reject('request/invalid', { issues: [unsafe] });
 
-  const query = checkQuery(mounted.query, queryText);
-  const body = checkBody(mounted.body, json);
+  const query = checkQuery(mounted.query(), queryText);
+  const body = checkBody(mounted.body(), json);
   if (query.issues.length === 0 && body.issues.length === 0) {
     return { query: query.value, body: body.value };
   }
