@@ -1,4 +1,4 @@
-import { statfsSync } from 'node:fs';
+import { existsSync, statfsSync } from 'node:fs';
 import { freemem } from 'node:os';
 
 /** Linux's folder in memory. */
@@ -12,12 +12,11 @@ const ROOM_BYTES = 4 * 1024 ** 3;
  * a database of 550 files for each suite: a file system on a disk takes ten times as much of the processor for that.
  */
 export function memoryFolder(folder = FOLDER): string | undefined {
-  try {
-    const { type, bavail, bsize } = statfsSync(folder);
-    const room = Math.min(bavail * bsize, freemem());
-    return type === TMPFS && room >= ROOM_BYTES ? folder : undefined;
-  } catch {
-    // Other systems have no such folder.
-    return undefined;
-  }
+  // Other systems have no such folder.
+  if (!existsSync(folder) || !isInMemory(folder)) return undefined;
+  const { bavail, bsize } = statfsSync(folder);
+  const room = Math.min(bavail * bsize, freemem());
+  return room >= ROOM_BYTES ? folder : undefined;
 }
+
+export const isInMemory = (folder: string): boolean => statfsSync(folder).type === TMPFS;
