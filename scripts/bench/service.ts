@@ -3,6 +3,7 @@ import { chmod, mkdir, mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { withPool } from '@coffer/database';
 import { removeDataFolder, startEmbeddedPostgres } from '@coffer/embedded-postgres';
 import {
   type BootstrapContent,
@@ -81,12 +82,14 @@ export async function startService(
   const { boot, operator } = await Promise.race([child.ended, filesOf(dataFolder, run.signal)]);
   const { origin, port } = new URL(operator.url);
   await Promise.race([child.ended, ready(origin, run.signal)]);
+  const databaseUrl = await databaseUrlOf(dataFolder);
+  await fillLogFiles(databaseUrl);
   return {
     port: Number(port),
     origin,
     boot,
     operator,
-    databaseUrl: await databaseUrlOf(dataFolder),
+    databaseUrl,
     dataFolder,
     chainUrl: `http://127.0.0.1:${chainPort}`,
     child,
@@ -129,6 +132,21 @@ async function databaseUrlOf(folder: string): Promise<string> {
   const place = await findPlace(folder, undefined, silentLogger);
   const password = (await readFile(place.passwordFile, 'utf8')).trim();
   return `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/${DATABASE}`;
+}
+
+/**
+ * Writes as much of the write-ahead log as lies between two checkpoints. A new file of it holds up all commits and a used one
+ * none (ADR 0054), and a service that has been busy for some minutes has used ones alone.
+ */
+async function fillLogFiles(databaseUrl: string): Promise<void> {
+  await withPool(databaseUrl, async (pool) => {
+    await pool.query(`
+      select count(pg_logical_emit_message(false, 'bench', repeat('x', 1024 * 1024)))
+      from pg_settings, generate_series(1, setting::integer / 2)
+      where name = 'max_wal_size'`);
+    // Makes files that are full ready to be used again.
+    await pool.query('checkpoint');
+  });
 }
 
 /** Settings of another service must not reach this one. */
