@@ -146,6 +146,7 @@ async function sendAtRate(
 ): Promise<Sent> {
   const { promise: finished, resolve: finish } = Promise.withResolvers<void>();
   const requests = Math.round((perSecond * measuredMs) / 1_000);
+  /** Taken in turn, so that none is idle for ten seconds, after which the service closes it. */
   const free = [...connections];
   /** Due times of requests that found no connection free, oldest first. */
   const waiting: number[] = [];
@@ -162,7 +163,7 @@ async function sendAtRate(
   const fromUs = monotonicUs();
   const lateMs = await atRate({ perSecond, requests }, (dueMs) => {
     sending.inFlight += 1;
-    const connection = free.pop();
+    const connection = free.shift();
     if (connection) connection.send(dueMs);
     else waiting.push(dueMs);
   });
