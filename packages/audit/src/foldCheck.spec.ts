@@ -175,9 +175,14 @@ describe('the fold of the streams, as the log is read', () => {
     const last = log.at(-1);
     if (!upTo || !last) return expect.fail('There are three blocks.');
     const stretched = pagedStoreOf(log);
-    const stretch = { after: undefined, upTo, foldedUpTo: last.position };
+    const rests: number[] = [];
+    const rest = async () => void rests.push(stretched.readInStreams());
+    const stretch = { after: undefined, upTo, foldedUpTo: last.position, rest };
     await reportOf(verifyStretch({ store: stretched, chain, rules, signal }, stretch));
     expect(stretched.readInStreams()).to.equal(log.length - PAGE);
+    // Between the two, and none is read meanwhile.
+    expect(rests).to.have.length(2);
+    expect(rests[0]).to.be.lessThan(log.length - PAGE);
   });
 
   it('holds no more states than it may', async () => {

@@ -46,6 +46,7 @@ export function createFoldCheck({
   faults,
   end,
   statesBytes = STATES_BYTES,
+  rest,
 }: {
   readonly store: Pick<EventStore, 'readStream' | 'heads' | 'comparePositions'>;
   readonly rules: readonly StreamRules[];
@@ -55,6 +56,8 @@ export function createFoldCheck({
   /** Later events were written after the verification began. */
   readonly end: Position | undefined;
   readonly statesBytes?: number | undefined;
+  /** After each page that is read of a stream by itself; then one stream is read at a time. */
+  readonly rest?: (() => Promise<void>) | undefined;
 }): LogCheck {
   const rulesOf = rulesByStream(rules);
   const readChecks = createSnapshotChecks({ snapshots, rulesOf, faults });
@@ -92,6 +95,7 @@ export function createFoldCheck({
         else faults.add(ofEvent(problem.kind, one, ordinal, problem.reason));
         return;
       }
+      await rest?.();
     }
     snapshot?.compare(undefined, folding);
   };
@@ -107,6 +111,7 @@ export function createFoldCheck({
       await together(
         asked.filter((one, index) => !hasEnded(one, index)),
         finish,
+        rest && 1,
       );
     }
   };

@@ -29,15 +29,21 @@ interface ScrubbedStretch {
   readonly faults: readonly Fault[];
 }
 
+interface StretchOptions {
+  readonly events: number;
+  readonly signal: AbortSignal;
+  readonly rest: () => Promise<void>;
+}
+
 export interface LogScrub {
   /** How far a pass that begins now has to go, and what is wrong with that end itself. */
   readonly end: () => Promise<{ readonly end: ScrubPlace | undefined; readonly faults: readonly Fault[] }>;
-  /** Verifies about this many events after the place, but not beyond the end. Pauses at each yield. */
+  /** Verifies about this many events after the place, but not beyond the end. Rests after each page that it has read. */
   readonly stretch: (
     after: ScrubPlace | undefined,
     end: ScrubPlace,
-    options: { readonly events: number; readonly signal: AbortSignal },
-  ) => AsyncGenerator<unknown, ScrubbedStretch>;
+    options: StretchOptions,
+  ) => Promise<ScrubbedStretch>;
 }
 
 export function createLogScrub({
@@ -67,17 +73,20 @@ export function createLogScrub({
         faults: reason === undefined ? [] : [brokenEndFault(head, reason)],
       };
     },
-    async *stretch(afterPlace, endPlace, { events, signal }) {
+    async stretch(afterPlace, endPlace, { events, signal, rest }) {
       const after = afterPlace && headOf(afterPlace);
       const end = headOf(endPlace);
       const revisions =
         known !== undefined && known.hash === afterPlace?.hash ? known.revisions : createKnownRevisions();
       known = undefined;
       const upTo = await nextHead(after, end, events);
-      const report = yield* verifyStretch(
+      const verification = verifyStretch(
         { store, chain, rules, snapshots, signal },
-        { after, upTo, foldedUpTo: end.place.position, revisions },
+        { after, upTo, foldedUpTo: end.place.position, revisions, rest },
       );
+      let step = await verification.next();
+      for (; !step.done; step = await verification.next()) await rest();
+      const report = step.value;
       const reached = placeOf(upTo);
       known = upTo.ordinal < end.ordinal ? { hash: reached.hash, revisions } : undefined;
       return { reached, faultCount: report.faultCount, faults: report.faults };

@@ -86,7 +86,8 @@ function checksOfLog(
     snapshots,
     isWanted = () => true,
     statesBytes,
-  }: Pick<Verification, 'store' | 'rules' | 'snapshots' | 'isWanted' | 'statesBytes'>,
+    rest,
+  }: Pick<Verification, 'store' | 'rules' | 'snapshots' | 'isWanted' | 'statesBytes'> & Pick<Stretch, 'rest'>,
   faults: FaultList,
   {
     after,
@@ -101,7 +102,7 @@ function checksOfLog(
   return [
     createPositionCheck(store, faults, after),
     onlyStreams(createRevisionCheck(store, faults, revisions), isWanted),
-    onlyStreams(createFoldCheck({ store, rules, snapshots, faults, end, statesBytes }), isWanted),
+    onlyStreams(createFoldCheck({ store, rules, snapshots, faults, end, statesBytes, rest }), isWanted),
   ];
 }
 
@@ -113,6 +114,8 @@ export interface Stretch {
   readonly foldedUpTo: Position;
   /** From the previous stretch, if it was verified just now: the store need not be asked for them. */
   readonly revisions?: KnownRevisions;
+  /** Between the pages of a stream that goes on behind the stretch. */
+  readonly rest?: (() => Promise<void>) | undefined;
 }
 
 /**
@@ -121,10 +124,10 @@ export interface Stretch {
  */
 export async function* verifyStretch(
   { store, chain, rules, snapshots, signal }: Omit<Verification, 'isWanted'>,
-  { after, upTo, foldedUpTo, revisions }: Stretch,
+  { after, upTo, foldedUpTo, revisions, rest }: Stretch,
 ): AsyncGenerator<VerificationProgress, VerificationReport> {
   const faults = createFaultList();
-  const checks = checksOfLog({ store, rules, snapshots }, faults, {
+  const checks = checksOfLog({ store, rules, snapshots, rest }, faults, {
     after: after?.place.position,
     end: foldedUpTo,
     revisions,

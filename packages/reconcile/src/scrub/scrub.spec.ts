@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { PoisonEventError } from '@coffer/consumers';
 import { expect } from 'chai';
 import type { BooksPlace, Report } from '../report.ts';
@@ -45,7 +44,28 @@ describe('a turn of the scrub', () => {
     const scrub = scrubOf({ events: 4, passMs: 1, derivingMs: 50 });
     const waits = [];
     for (let turn = 0; turn < 3; turn++) waits.push(await scrub.turn());
-    expect(waits[2]).to.be.greaterThan(100);
+    expect(waits[2]).to.equal(150);
+  });
+
+  it('takes a twentieth of a core, and a quarter once it is late', async () => {
+    const inTime = scrubOf({ events: 12_000, pageMs: 10, pages: 3 });
+    await inTime.turn();
+    await inTime.turn();
+    expect(inTime.rests).to.deep.equal([190, 190, 190]);
+
+    // 200 ms behind the plan are no delay yet, and the first rest alone takes 380.
+    const late = scrubOf({ events: 12_000, passMs: 10_000, pageMs: 20, pages: 3 });
+    await late.turn();
+    await late.turn();
+    expect(late.rests).to.deep.equal([380, 60, 60]);
+
+    const begun = {
+      ...inTime.state(),
+      pass: { ...inTime.state()?.pass, begunAt: new Date(0).toISOString() },
+    };
+    const taken = scrubOf({ events: 12_000, pageMs: 10, pages: 2, state: begun as ScrubState });
+    await taken.turn();
+    expect(taken.rests, 'of a pass that began long ago').to.deep.equal([30, 30]);
   });
 
   it('continues from the state that another has left', async () => {
@@ -129,18 +149,26 @@ interface Options {
   readonly discrepancies?: Report['discrepancies'];
   readonly poison?: PoisonEventError;
   readonly derivingMs?: number;
+  /** What each page of a stretch takes, and how many there are. */
+  readonly pageMs?: number;
+  readonly pages?: number;
 }
 
-/** A log and books that take no time; the clock advances by the wait that each turn asks for. */
+/** A log and books that take the time they are given; the clock advances by the wait that each turn asks for. */
 function scrubOf({
   events,
   passMs = DAY_MS,
   faults = [],
   endFaults = [],
   discrepancies = [],
+  pageMs = 0,
+  pages = 1,
+  derivingMs = 0,
   ...rest
 }: Options) {
   const done: string[] = [];
+  const rests: number[] = [];
+  let machineMs = 0;
   let { state } = rest;
   let nowMs = BEGIN;
   let begunMs = BEGIN;
@@ -148,24 +176,34 @@ function scrubOf({
   const dependencies: ScrubDependencies = {
     passMs,
     signal: new AbortController().signal,
+    time: {
+      nowMs: () => machineMs,
+      async wait(forMs) {
+        rests.push(forMs);
+        machineMs += forMs;
+      },
+    },
     places: async () => [
       { appId: 'app_1', environment: 'test' },
       { appId: 'app_1', environment: 'live' },
     ],
     log: {
       end: async () => ({ end: events > 0 ? placeAt(events) : undefined, faults: endFaults }),
-      async *stretch(after, end, options) {
+      async stretch(after, end, options) {
         const from = after?.ordinal ?? 0;
         const to = Math.min(from + options.events, end.ordinal);
         done.push(`verify ${from}-${to}`);
-        yield;
+        for (let page = 0; page < pages; page++) {
+          machineMs += pageMs;
+          await options.rest();
+        }
         return { reached: placeAt(to), faultCount: faults.length, faults };
       },
     },
     books: {
       async derive({ anew, events: most }) {
         if (rest.poison) throw rest.poison;
-        if (rest.derivingMs) await delay(rest.derivingMs);
+        machineMs += derivingMs;
         done.push(`derive ${anew ? 'anew' : 'on'}`);
         const from = anew ? 0 : derived;
         derived = Math.min(from + most, events);
@@ -189,6 +227,7 @@ function scrubOf({
   };
   return {
     done,
+    rests,
     state: () => state,
     turn,
     sinceBeginMs: () => nowMs - begunMs,

@@ -4,9 +4,8 @@
  * when the next is due; all that a turn needs to know is in the database, so that any node may take the next
  * one.
  *
- * A pass is spread over its allotted time, and a turn rests three times as long as it has worked, so it takes
- * a quarter of one core at most: when commands or the database are busy, its work takes longer and so does
- * its rest. ADR 0029.
+ * A pass is spread over its allotted time, and rests for many times as long as it works: it takes a twentieth of one core, and a
+ * quarter at most where it is late. When commands or the database are busy, its work takes longer and so does its rest. ADR 0029.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { PoisonEventError } from '@coffer/consumers';
@@ -41,15 +40,16 @@ export interface LogScrub {
     readonly end: ScrubPlace | undefined;
     readonly faults: readonly LogFault[];
   }>;
-  /** Verifies about this many events after the place; there may be a pause at each yield. */
+  /** Verifies about this many events after the place, and rests after each page that it has read. */
   readonly stretch: (
     after: ScrubPlace | undefined,
     end: ScrubPlace,
-    options: { readonly events: number; readonly signal: AbortSignal },
-  ) => AsyncGenerator<
-    unknown,
-    { readonly reached: ScrubPlace; readonly faultCount: number; readonly faults: readonly LogFault[] }
-  >;
+    options: { readonly events: number; readonly signal: AbortSignal; readonly rest: () => Promise<void> },
+  ) => Promise<{
+    readonly reached: ScrubPlace;
+    readonly faultCount: number;
+    readonly faults: readonly LogFault[];
+  }>;
 }
 
 export interface ScrubDependencies {
@@ -60,14 +60,30 @@ export interface ScrubDependencies {
   /** The time in which everything is checked once. */
   readonly passMs: number;
   readonly signal: AbortSignal;
+  /** By which it measures its work and rests. Default: the machine's. */
+  readonly time?: Time;
 }
+
+interface Time {
+  readonly nowMs: () => number;
+  readonly wait: (forMs: number, signal: AbortSignal) => Promise<unknown>;
+}
+
+const REAL_TIME: Time = {
+  nowMs: () => performance.now(),
+  wait: (forMs, signal) => delay(forMs, undefined, { signal }),
+};
 
 /** Events per turn: some seconds of work in a busy process. */
 const VERIFIED_A_TURN = 5_000;
 const DERIVED_A_TURN = 2_000;
 
-/** For each second of work. */
+/** For each second of work of a pass that is late. */
 const REST = 3;
+/** And of one in time: a turn folds all streams that begin in its stretch, to their ends, and nobody who plays is to notice. */
+const REST_IN_TIME = 19;
+/** A pass is late only if it is this share of its stage behind. */
+const SLACK = 0.05;
 
 /** When each stage must be over, as a share of the pass. The remainder is a reserve for trouble. */
 const STAGE_ENDS = { verifying: 0.4, deriving: 0.75, comparing: 0.85 };
@@ -84,26 +100,26 @@ export async function scrubTurn(
   state: ScrubState | undefined,
   now: Date,
 ): Promise<{ readonly state: ScrubState; readonly waitMs: number }> {
-  const { passMs, signal } = dependencies;
+  const { passMs, time: { nowMs } = REAL_TIME } = dependencies;
   if (!state) {
     return { state: { pass: null, lastPass: null, alarm: null }, waitMs: passMs * FIRST_WAIT };
   }
-  const begunMs = performance.now();
+  const begunMs = nowMs();
   const pass = state.pass ?? (await beginPass(dependencies, now));
+  const passedMs = now.getTime() - Date.parse(pass.begunAt);
   const {
     stage,
     found = [],
     foundCount,
     share,
     hasRested = false,
-  } = await advance(dependencies, pass, signal);
+  } = await advance(dependencies, pass, passedMs);
   const findings = withFindings(pass.findings, found, foundCount);
   const alarm =
     findings.count > 0 ? { since: state.alarm?.since ?? now.toISOString(), findings } : state.alarm;
 
-  const passedMs = now.getTime() - Date.parse(pass.begunAt);
   const leftMs = passMs * STAGE_ENDS[pass.stage.kind] - passedMs;
-  const restMs = hasRested ? 0 : (performance.now() - begunMs) * REST;
+  const restMs = hasRested ? 0 : (nowMs() - begunMs) * REST;
   const waitMs = Math.max(restMs, leftMs * share);
   if (stage) return { state: { ...state, pass: { ...pass, stage, findings }, alarm }, waitMs };
 
@@ -139,46 +155,53 @@ interface Step {
 
 const DERIVING: Stage = { kind: 'deriving', ordinal: null };
 
-function advance(dependencies: ScrubDependencies, pass: Pass, signal: AbortSignal): Promise<Step> {
+function advance(dependencies: ScrubDependencies, pass: Pass, passedMs: number): Promise<Step> {
   switch (pass.stage.kind) {
     case 'verifying':
-      return verify(dependencies, pass.stage, signal);
+      return verify(dependencies, pass.stage, passedMs);
     case 'deriving':
-      return derive(dependencies, pass.stage, pass.events, signal);
+      return derive(dependencies, pass.stage, pass.events);
     case 'comparing':
-      return compare(dependencies, pass.stage, signal);
+      return compare(dependencies, pass.stage);
   }
 }
 
 async function verify(
-  { log }: ScrubDependencies,
+  { log, passMs, signal, time: { nowMs, wait } = REAL_TIME }: ScrubDependencies,
   { end, reached }: Extract<Stage, { readonly kind: 'verifying' }>,
-  signal: AbortSignal,
+  passedMs: number,
 ): Promise<Step> {
-  const verification = log.stretch(reached ?? undefined, end, { events: VERIFIED_A_TURN, signal });
-  for (;;) {
-    const begunMs = performance.now();
-    const { done, value } = await verification.next();
-    if (done) {
-      const from = reached?.ordinal ?? 0;
-      const isAtEnd = value.reached.ordinal >= end.ordinal;
-      return {
-        stage: isAtEnd ? DERIVING : { kind: 'verifying', end, reached: value.reached },
-        found: value.faults.map(findingOf),
-        foundCount: value.faultCount,
-        share: isAtEnd ? 1 : (value.reached.ordinal - from) / (end.ordinal - from),
-        hasRested: true,
-      };
-    }
-    await delay((performance.now() - begunMs) * REST, undefined, { signal });
-  }
+  const from = reached?.ordinal ?? 0;
+  const inTimeMs = passMs * STAGE_ENDS.verifying * (from / end.ordinal + SLACK) - passedMs;
+  const turnBegunMs = nowMs();
+  let workedFromMs = turnBegunMs;
+  const {
+    reached: to,
+    faults,
+    faultCount,
+  } = await log.stretch(reached ?? undefined, end, {
+    events: VERIFIED_A_TURN,
+    signal,
+    async rest() {
+      const isLate = nowMs() - turnBegunMs > inTimeMs;
+      await wait((nowMs() - workedFromMs) * (isLate ? REST : REST_IN_TIME), signal);
+      workedFromMs = nowMs();
+    },
+  });
+  const isAtEnd = to.ordinal >= end.ordinal;
+  return {
+    stage: isAtEnd ? DERIVING : { kind: 'verifying', end, reached: to },
+    found: faults.map(findingOf),
+    foundCount: faultCount,
+    share: isAtEnd ? 1 : (to.ordinal - from) / (end.ordinal - from),
+    hasRested: true,
+  };
 }
 
 async function derive(
-  { books }: ScrubDependencies,
+  { books, signal }: ScrubDependencies,
   { ordinal: before }: Extract<Stage, { readonly kind: 'deriving' }>,
   events: number,
-  signal: AbortSignal,
 ): Promise<Step> {
   try {
     const step = await books.derive({ anew: before === null, events: DERIVED_A_TURN, signal });
@@ -201,9 +224,8 @@ async function derive(
 }
 
 async function compare(
-  { books, places }: ScrubDependencies,
+  { books, places, signal }: ScrubDependencies,
   { after }: Extract<Stage, { readonly kind: 'comparing' }>,
-  signal: AbortSignal,
 ): Promise<Step> {
   const left = (await places())
     .filter((place) => after === null || keyOf(place) > after)
