@@ -175,14 +175,21 @@ describe('the fold of the streams, as the log is read', () => {
     const last = log.at(-1);
     if (!upTo || !last) return expect.fail('There are three blocks.');
     const stretched = pagedStoreOf(log);
-    const rests: number[] = [];
-    const rest = async () => void rests.push(stretched.readInStreams());
-    const stretch = { after: undefined, upTo, foldedUpTo: last.position, rest };
+    const stretch = { after: undefined, upTo, foldedUpTo: last.position };
     await reportOf(verifyStretch({ store: stretched, chain, rules, signal }, stretch));
     expect(stretched.readInStreams()).to.equal(log.length - PAGE);
-    // Between the two, and none is read meanwhile.
-    expect(rests).to.have.length(2);
-    expect(rests[0]).to.be.lessThan(log.length - PAGE);
+
+    // Also where all that is left of a stream came after the end: somebody plays on.
+    for (const foldedUpTo of [last.position, upTo.place.position]) {
+      const resting = pagedStoreOf(log);
+      const rests: number[] = [];
+      const rest = async () => void rests.push(resting.readInStreams());
+      await reportOf(
+        verifyStretch({ store: resting, chain, rules, signal }, { ...stretch, foldedUpTo, rest }),
+      );
+      expect(rests).to.have.length(2);
+      expect(rests[0], 'read before the first rest').to.be.lessThan(log.length - PAGE);
+    }
   });
 
   it('holds no more states than it may', async () => {

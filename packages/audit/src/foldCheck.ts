@@ -56,7 +56,7 @@ export function createFoldCheck({
   /** Later events were written after the verification began. */
   readonly end: Position | undefined;
   readonly statesBytes?: number | undefined;
-  /** After each page that is read of a stream by itself; then one stream is read at a time. */
+  /** At each page that is read of a stream by itself; then one stream is read at a time. */
   readonly rest?: (() => Promise<void>) | undefined;
 }): LogCheck {
   const rulesOf = rulesByStream(rules);
@@ -82,6 +82,8 @@ export function createFoldCheck({
 
   const finish = async ({ stream, ordinal, folding, snapshot, nextRevision }: Folded): Promise<void> => {
     for await (const page of store.readStream(stream, { fromRevision: nextRevision })) {
+      // From what the page before it took, too, of whichever stream that was.
+      await rest?.();
       for (const one of page) {
         if (!isWithin(one.position)) return;
         const problem = folding.take(one);
@@ -95,7 +97,6 @@ export function createFoldCheck({
         else faults.add(ofEvent(problem.kind, one, ordinal, problem.reason));
         return;
       }
-      await rest?.();
     }
     snapshot?.compare(undefined, folding);
   };

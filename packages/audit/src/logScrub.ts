@@ -38,7 +38,7 @@ interface StretchOptions {
 export interface LogScrub {
   /** How far a pass that begins now has to go, and what is wrong with that end itself. */
   readonly end: () => Promise<{ readonly end: ScrubPlace | undefined; readonly faults: readonly Fault[] }>;
-  /** Verifies about this many events after the place, but not beyond the end. Rests after each page that it has read. */
+  /** Verifies about this many events after the place, but not beyond the end. Rests at each page that it reads. */
   readonly stretch: (
     after: ScrubPlace | undefined,
     end: ScrubPlace,

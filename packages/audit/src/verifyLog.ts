@@ -114,7 +114,7 @@ export interface Stretch {
   readonly foldedUpTo: Position;
   /** From the previous stretch, if it was verified just now: the store need not be asked for them. */
   readonly revisions?: KnownRevisions;
-  /** Between the pages of a stream that goes on behind the stretch. */
+  /** At each page of a stream that goes on behind the stretch. */
   readonly rest?: (() => Promise<void>) | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Prepares each endpoint once, so that a request finds it ready. */
+/** Prepares each endpoint once: at the start what may be wrong with it, and at its first request what takes long. */
 import type { ErrorCatalog } from '@coffer/kernel';
 import { z } from 'zod';
 import { declaredErrors } from './declaredErrors.ts';

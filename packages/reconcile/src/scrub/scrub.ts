@@ -40,7 +40,7 @@ export interface LogScrub {
     readonly end: ScrubPlace | undefined;
     readonly faults: readonly LogFault[];
   }>;
-  /** Verifies about this many events after the place, and rests after each page that it has read. */
+  /** Verifies about this many events after the place, and rests at each page that it reads. */
   readonly stretch: (
     after: ScrubPlace | undefined,
     end: ScrubPlace,
