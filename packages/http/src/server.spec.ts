@@ -139,6 +139,12 @@ describe('a client that dawdles', () => {
     });
   }
 
+  it('before it has sent anything is cut off without an answer, and nothing is logged', async () => {
+    await using world = await startWorld({ server: { headersTimeoutMs: 50, requestTimeoutMs: 100 } });
+    expect(await readToEnd(await openSocket(world.port))).to.equal('');
+    expect(world.logLines).to.deep.equal([]);
+  });
+
   it('and disconnects within a body leaves nothing behind', async () => {
     await using world = await startWorld({ maxConcurrentRequests: 1 });
     const socket = await openSocket(world.port);

@@ -1,7 +1,7 @@
 /** The HTTP server around the app: bounds on slow and broken clients, and an orderly end. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { httpErrors } from './errors.ts';
 import { createFailureLog, type FailureLog } from './failureLog.ts';
@@ -16,7 +16,7 @@ export interface ServerOptions {
   readonly port: number;
   /** Whether other threads of this process listen on the same port: the system divides connections among them. */
   readonly reusePort?: boolean;
-  /** From the first byte until the headers are complete. Default 10 s. */
+  /** From the opening of the connection, or the first byte of a later request, until the headers are complete. Default 10 s. */
   readonly headersTimeoutMs?: number;
   /** From the first byte until the body is complete. Default 30 s. */
   readonly requestTimeoutMs?: number;
@@ -72,6 +72,10 @@ export async function startServer(app: Handler, options: ServerOptions): Promise
   server.on('checkContinue', handler);
   server.on('checkExpectation', handler);
   server.on('clientError', (error, socket) => {
+    if (wasSilent(socket)) {
+      socket.destroy();
+      return;
+    }
     connections.afterAnswersOn(socket, error, () => answerBrokenRequest(error, socket, failureLog));
   });
   await listen(server, options);
@@ -168,6 +172,9 @@ function wrongHeadersOf({ rawHeaders, headers, httpVersion }: IncomingMessage) {
   if (rawHeaders.length > 2 * MAX_HEADERS) return 'request/headers_too_large';
   return headers.host === undefined && httpVersion === '1.1' ? 'request/malformed' : undefined;
 }
+
+/** Opened ahead of need, as pools and browsers do: an answer to no request would meet the first one on its way. */
+const wasSilent = (socket: Duplex): boolean => socket instanceof Socket && socket.bytesRead === 0;
 
 /** What the parser refuses never becomes a request, so the envelope is written by hand. */
 function answerBrokenRequest(
