@@ -9,6 +9,9 @@ export type KeyWords = Uint32Array;
 
 const WORDS = 4;
 const UUID_LENGTH = 36;
+/** The first digit of the third word. */
+const VARIANT_AT = 19;
+const DIGIT_8 = 56;
 
 /** Differs from process to process, so that nobody can choose texts that all meet in one slot. */
 const SEED = randomInt(2 ** 32);
@@ -18,17 +21,19 @@ const scratch = new Uint32Array(WORDS);
 let scratchText: string | undefined;
 
 /**
- * A UUID in its canonical form is its own key; any other text has the first half of its SHA-256. The words are
- * overwritten by the next call.
+ * A UUID of RFC 9562 in its canonical form is its own key; any other text has the first half of its SHA-256. One bit tells
+ * the two apart, the highest of the variant, which each such UUID has: else the UUID that spells the hash of a text would
+ * be that text. The words are overwritten by the next call.
  */
 export function keyWordsOf(text: string): KeyWords {
   // A decider looks for a key and then adds it.
   if (text === scratchText) return scratch;
   scratchText = text;
-  if (text.length === UUID_LENGTH && readUuid(text)) return scratch;
+  if (text.length === UUID_LENGTH && text.charCodeAt(VARIANT_AT) >= DIGIT_8 && readUuid(text)) return scratch;
   // Of one byte a character: a buffer takes four times as long.
   const digest = hash('sha256', text, 'binary');
   for (let word = 0; word < WORDS; word++) scratch[word] = wordAt(digest, word * 4);
+  scratch[2] = (scratch[2] ?? 0) & 0x7fffffff;
   return scratch;
 }
 

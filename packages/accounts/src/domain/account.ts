@@ -223,7 +223,7 @@ function sizeOf({ entries, holds }: Account): number {
 
 export const account: StreamType<AccountCommand, AccountEvent, Account, AccountAnswer> = {
   category: CATEGORY,
-  version: 3,
+  version: 4,
   codec: accountEvents,
   initialState,
   decide,

@@ -196,13 +196,13 @@ function settlePool(pool: KnownPool, command: CommandOf<'SettlePool'>): PoolDeci
 
 /** Throws the first refusal, in the order of the payouts. */
 function payoutsOf({ stakes }: OpenPool, payouts: readonly Payout[]): PoolFact<'PoolSettled'>['payouts'] {
-  const seen = new Set<string>();
+  const seen = new Set<number>();
   return payouts.map(({ betId, userId, payout }) => {
-    if (seen.has(betId)) throw reject('custody/duplicate_payout', { betId });
-    seen.add(betId);
     const stake = stakeOf(stakes, betId);
-    if (stake === undefined || userIdAt(stakes, stake) !== userId)
-      throw reject('custody/unknown_bet', { betId });
+    if (stake === undefined) throw reject('custody/unknown_bet', { betId });
+    if (seen.has(stake)) throw reject('custody/duplicate_payout', { betId });
+    seen.add(stake);
+    if (userIdAt(stakes, stake) !== userId) throw reject('custody/unknown_bet', { betId });
     if (standingAt(stakes, stake) !== 'confirmed') throw reject('custody/bet_not_confirmed', { betId });
     return [stake, payout];
   });
@@ -312,7 +312,7 @@ const BYTES_OF_FACTS = 1_000;
 
 export const pool: StreamType<PoolCommand, PoolEvent, Pool, PoolAnswer> = {
   category: CATEGORY,
-  version: 2,
+  version: 3,
   codec: poolEvents,
   initialState,
   decide,

@@ -297,7 +297,7 @@ const BYTES_OF_FACTS = 2_000;
 
 export const playSession: StreamType<PlaySessionCommand, PlaySessionEvent, PlaySession, PlaySessionAnswer> = {
   category: CATEGORY,
-  version: 7,
+  version: 8,
   codec: playSessionEvents,
   initialState,
   decide,
