@@ -8,10 +8,6 @@ import { hash, randomInt } from 'node:crypto';
 export type KeyWords = Uint32Array;
 
 const WORDS = 4;
-const UUID_LENGTH = 36;
-/** The first digit of the third word. */
-const VARIANT_AT = 19;
-const DIGIT_8 = 56;
 
 /** Differs from process to process, so that nobody can choose texts that all meet in one slot. */
 const SEED = randomInt(2 ** 32);
@@ -20,20 +16,14 @@ const scratch = new Uint32Array(WORDS);
 /** Whose words these are. */
 let scratchText: string | undefined;
 
-/**
- * A UUID of RFC 9562 in its canonical form is its own key; any other text has the first half of its SHA-256. One bit tells
- * the two apart, the highest of the variant, which each such UUID has: else the UUID that spells the hash of a text would
- * be that text. The words are overwritten by the next call.
- */
+/** The first half of its SHA-256, also of a UUID: that takes no longer than to read one. The next call overwrites the words. */
 export function keyWordsOf(text: string): KeyWords {
   // A decider looks for a key and then adds it.
   if (text === scratchText) return scratch;
   scratchText = text;
-  if (text.length === UUID_LENGTH && text.charCodeAt(VARIANT_AT) >= DIGIT_8 && readUuid(text)) return scratch;
   // Of one byte a character: a buffer takes four times as long.
   const digest = hash('sha256', text, 'binary');
   for (let word = 0; word < WORDS; word++) scratch[word] = wordAt(digest, word * 4);
-  scratch[2] = (scratch[2] ?? 0) & 0x7fffffff;
   return scratch;
 }
 
@@ -43,32 +33,6 @@ const wordAt = (bytes: string, at: number): number =>
   (bytes.charCodeAt(at + 1) << 8) |
   (bytes.charCodeAt(at + 2) << 16) |
   (bytes.charCodeAt(at + 3) << 24);
-
-/** False for what is no UUID in lower case: two spellings of one UUID are two texts. */
-function readUuid(text: string): boolean {
-  let digits = 0;
-  let word = 0;
-  for (let index = 0; index < UUID_LENGTH; index++) {
-    const code = text.charCodeAt(index);
-    if (index === 8 || index === 13 || index === 18 || index === 23) {
-      if (code !== 45) return false;
-      continue;
-    }
-    let digit = code - 48;
-    if (digit < 0) return false;
-    if (digit > 9) {
-      digit = code - 87;
-      if (digit < 10 || digit > 15) return false;
-    }
-    word = (word << 4) | digit;
-    digits += 1;
-    if (digits % 8 === 0) {
-      scratch[digits / 8 - 1] = word;
-      word = 0;
-    }
-  }
-  return true;
-}
 
 /** Rows of a block. While it is the only one, it is as small as suffices. */
 const BLOCK_SHIFT = 6;

@@ -8,15 +8,17 @@ import { BET, isOnBet, KIND_SHIFT, OTHER_MASK, setKindAndOther, WORD, WORDS } fr
 
 export interface PackedWrites {
   readonly size: number;
-  /** Tags, the rest of the keys, bodies, and the balance after the last write, from which that of the next one follows. */
+  /**
+   * The first words of the keys, the rest of the keys, bodies, and the balance after the last write, from which that of the
+   * next one follows.
+   */
   readonly words: Uint32Array;
-  /** Of each key its four words in one, at the beginning of `words`: one call of the engine searches them all. */
-  readonly tags: Uint32Array;
+  /** At the beginning of `words`, all next to each other: one call of the engine searches them. */
+  readonly firstWords: Uint32Array;
 }
 
 const WORDS_OF_KEY = 4;
-/** The first one follows from the tag. */
-const WORDS_BESIDE_TAG = WORDS_OF_KEY - 1;
+const OTHER_WORDS_OF_KEY = WORDS_OF_KEY - 1;
 const WORDS_OF_BALANCE = 2;
 /** Kind and flags, and two words each for amount, balance and round. */
 const MOST_WORDS_OF_BODY = 1 + 6;
@@ -64,16 +66,16 @@ export function pack(before: PackedWrites | undefined, rows: KeyIndex, count: nu
     size,
     new Uint32Array(size * WORDS_OF_KEY + bodiesBefore.length + end + WORDS_OF_BALANCE),
   );
-  const { words, tags } = packed;
+  const { words, firstWords } = packed;
   if (before) {
-    tags.set(before.tags);
+    firstWords.set(before.firstWords);
     words.set(before.words.subarray(sizeBefore, sizeBefore * WORDS_OF_KEY), size);
   }
   for (let row = 0; row < count; row++) {
     rows.copyKey(row, keyWords, 0);
     const place = sizeBefore + row;
-    tags[place] = tagOf(keyWords);
-    words.set(keyWords.subarray(1), size + place * WORDS_BESIDE_TAG);
+    firstWords[place] = keyWords[0] ?? 0;
+    words.set(keyWords.subarray(1), size + place * OTHER_WORDS_OF_KEY);
   }
   words.set(bodiesBefore, size * WORDS_OF_KEY);
   words.set(added.subarray(0, end), size * WORDS_OF_KEY + bodiesBefore.length);
@@ -87,12 +89,8 @@ const keyWords = new Uint32Array(WORDS_OF_KEY);
 const packedOf = (size: number, words: Uint32Array): PackedWrites => ({
   size,
   words,
-  tags: words.subarray(0, size),
+  firstWords: words.subarray(0, size),
 });
-
-/** Of all four, since UUIDs have parts that say when or where they were made. */
-const tagOf = (key: KeyWords): number =>
-  ((key[0] ?? 0) ^ (key[1] ?? 0) ^ (key[2] ?? 0) ^ (key[3] ?? 0)) >>> 0;
 
 /** Returns where it ends. */
 function packRow(rows: KeyIndex, place: number, bodies: Uint32Array, start: number): number {
@@ -139,17 +137,16 @@ function packRow(rows: KeyIndex, place: number, bodies: Uint32Array, start: numb
 }
 
 /** The rows, with room for so many more. */
-export function unpack({ size, words, tags }: PackedWrites, more: number): KeyIndex {
+export function unpack({ size, words, firstWords }: PackedWrites, more: number): KeyIndex {
   const rows = new KeyIndex(WORDS, size + more);
   const end = words.length - WORDS_OF_BALANCE;
   let at = size * WORDS_OF_KEY;
   reckoned.fill(0);
   for (let place = 0; place < size; place++) {
     assert(at < end);
-    const rest = size + place * WORDS_BESIDE_TAG;
-    keyWords[0] = tags[place] ?? 0;
+    const rest = size + place * OTHER_WORDS_OF_KEY;
+    keyWords[0] = firstWords[place] ?? 0;
     for (let word = 1; word < WORDS_OF_KEY; word++) keyWords[word] = words[rest + word - 1] ?? 0;
-    keyWords[0] = tagOf(keyWords);
     rows.add(keyWords);
     at = unpackRow(rows, place, words, at);
   }
@@ -189,7 +186,8 @@ function unpackRow(rows: KeyIndex, place: number, bodies: Uint32Array, start: nu
 }
 
 /** False for a key that is not among them; true for one that is, and, hardly ever, for another. */
-export const mayHold = ({ tags }: PackedWrites, key: KeyWords): boolean => tags.includes(tagOf(key));
+export const mayHold = ({ firstWords }: PackedWrites, key: KeyWords): boolean =>
+  firstWords.includes(key[0] ?? 0);
 
 export const bytesOfPacked = ({ words }: PackedWrites): number => words.byteLength;
 

@@ -382,6 +382,17 @@ describe('play session: a uuid used before', () => {
         .thenRejects('ledger/transaction_conflict', { transactionUuid, field }));
   }
 
+  for (const [what, first, other] of [
+    ['one bit', '00000000-0000-0000-8000-000000000010', '00000000-0000-0000-8000-000000000011'],
+    ['the order', '00000001-0000-0000-8000-000000000000', '00000000-0000-0000-8000-000100000000'],
+  ] as const) {
+    it(`also conflicts for a round that differs in ${what}`, () => {
+      given(opened(100n), betPlaced('b', 40n, 60n, first))
+        .when(placeBet('b', 40n, other))
+        .thenRejects('ledger/transaction_conflict', { transactionUuid: 'b', field: 'roundId' });
+    });
+  }
+
   it('also conflicts while the session is open', () => {
     given(...history.slice(0, -1))
       .when(settle('b'))

@@ -152,7 +152,7 @@ function isOfRound({ shared }: SessionWrites, { place }: Write, roundId: string 
   const [first, second] = [rows.get(place, WORD.round), rows.get(place, WORD.round + 1)];
   if (roundId === undefined) return second === 0;
   const key = keyWordsOf(roundId);
-  return first === firstHalf(key) && second === secondHalf(key);
+  return first === key[0] && second === secondOf(key);
 }
 
 function isOnBetNamed(writes: SessionWrites, { kind, place }: Write, betTransactionUuid: string): boolean {
@@ -165,10 +165,8 @@ function rememberedAt({ remembered }: Shared, betTransactionUuid: string): numbe
   return at < 0 ? undefined : remembered?.get(at, 0);
 }
 
-/** Two of the four words are enough to tell rounds apart under the same uuid. */
-const firstHalf = (key: Uint32Array): number => ((key[0] ?? 0) ^ (key[2] ?? 0)) >>> 0;
-/** Never 0, which means no round. */
-const secondHalf = (key: Uint32Array): number => (((key[1] ?? 0) ^ (key[3] ?? 0)) | 1) >>> 0;
+/** Two of the four words are enough to tell rounds apart under the same uuid. Never 0, which means no round. */
+const secondOf = (key: Uint32Array): number => key[1] || 1;
 
 /** Whether the rollback of a bet came before the bet. */
 export function isRemembered({ size, shared }: SessionWrites, betTransactionUuid: string): boolean {
@@ -214,8 +212,8 @@ function betOf(shared: Shared, kind: WriteKind, betTransactionUuid: string): num
 }
 
 function setRound(rows: KeyIndex, place: number, key: Uint32Array): void {
-  rows.set(place, WORD.round, firstHalf(key));
-  rows.set(place, WORD.round + 1, secondHalf(key));
+  rows.set(place, WORD.round, key[0] ?? 0);
+  rows.set(place, WORD.round + 1, secondOf(key));
 }
 
 function remember(shared: Shared, betKey: Uint32Array, place: number, from = 0): void {
