@@ -103,8 +103,8 @@ export function createLocks(dependencies: LockDependencies) {
       const { answer } = outcome;
       if (answer.outcome === 'lost') throw answer.refusal;
       if (answer.outcome === 'alreadyReleased') throw reject('custody/lock_released');
-      // Whoever held the funds began it, even if the process has locked the stake in the meantime.
-      return { ...outcome, answer, replayed: outcome.replayed && hold.outcome !== 'held' };
+      // Whoever held the funds began it, even if the process or a repeat has locked the stake in the meantime.
+      return { ...outcome, answer, replayed: hold.outcome !== 'held' };
     });
   }
 

@@ -224,3 +224,25 @@ describe('a process that dies', () => {
     await world.requireWhole();
   });
 });
+
+describe('two identical requests for a stake', () => {
+  it('are the first and its replay, even if the other one locks the stake that the first holds funds for', async () => {
+    const { world, lock, players } = await startedPool();
+    const others: Awaited<ReturnType<typeof lock>>[] = [];
+    const first = await lock(
+      world.startNode({
+        ...world.store,
+        async append(request) {
+          const result = await world.store.append(request);
+          if (request.events[0]?.type === 'FundsHeld') others.push(await lock(world.nodes[1], 5, players[0]));
+          return result;
+        },
+      }),
+      5,
+      players[0],
+    );
+    expect(first.replayed).to.equal(false);
+    expect(others).to.have.length(1);
+    expect(others[0]).to.deep.include({ answer: first.answer, replayed: true });
+  });
+});

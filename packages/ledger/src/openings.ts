@@ -104,8 +104,8 @@ export function createOpenings({
       const outcome = await openFromHold(hold.cause, context.deadlineMs);
       failPoint('open.opened');
       if (!outcome) return requireReplay(await openedBefore(place, sessionId, request, context));
-      // Whoever held the funds began it, even if the process has opened the session in the meantime.
-      return { ...outcome, replayed: outcome.replayed && hold.outcome !== 'held' };
+      // Whoever held the funds began it, even if the process or a repeat has opened the session in the meantime.
+      return { ...outcome, replayed: hold.outcome !== 'held' };
     });
   }
 

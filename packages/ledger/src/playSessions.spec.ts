@@ -1,6 +1,11 @@
 /** An open that the hold process finishes. Source: contract, Common rules (replays). */
 import { createAccounts } from '@coffer/accounts';
-import { type AppendRequest, createCommandHandler, type EventStore } from '@coffer/event-store';
+import {
+  type AppendRequest,
+  createCommandHandler,
+  type EventStore,
+  type StreamEvent,
+} from '@coffer/event-store';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
 import { newId, noFailPoint } from '@coffer/kernel';
 import { patiently } from '@coffer/testing';
@@ -33,30 +38,42 @@ function startNode(store: EventStore) {
   });
 }
 
+/** A node whose appends of held funds are followed by this before it goes on. */
+const startNodeWith = (memory: EventStore, meanwhile: (held: StreamEvent) => Promise<unknown>) =>
+  startNode({
+    ...memory,
+    async append(asked: AppendRequest) {
+      const result = await memory.append(asked);
+      const [event] = asked.events;
+      if (event?.type === 'FundsHeld') await meanwhile({ ...event, stream: asked.stream, revision: 0 });
+      return result;
+    },
+  });
+
+const open = (node: ReturnType<typeof startNode>) =>
+  node.open(
+    PLACE,
+    { ...TERMS, transactionUuid: 'open-1' },
+    { requestId: 'request', actor: 'key:1', deadlineMs: patiently() },
+  );
+
 describe('a session that is opened', () => {
   it('is not a replay for whoever held its funds, even if the process opens it first', async () => {
     const memory = createMemoryEventStore();
     const process = startNode(memory);
-    const request = startNode({
-      ...memory,
-      async append(asked: AppendRequest) {
-        const result = await memory.append(asked);
-        const [event] = asked.events;
-        if (event?.type === 'FundsHeld') {
-          await process.carryOut.open({ ...event, stream: asked.stream, revision: 0 }, patiently());
-        }
-        return result;
-      },
-    });
-    const open = () =>
-      request.open(
-        PLACE,
-        { ...TERMS, transactionUuid: 'open-1' },
-        { requestId: 'request', actor: 'key:1', deadlineMs: patiently() },
-      );
-
-    const first = await open();
+    const node = startNodeWith(memory, (held) => process.carryOut.open(held, patiently()));
+    const first = await open(node);
     expect(first.replayed).to.equal(false);
-    expect(await open()).to.deep.include({ answer: first.answer, replayed: true });
+    expect(await open(node)).to.deep.include({ answer: first.answer, replayed: true });
+  });
+
+  it('is a replay for the other of two identical requests, even if that opens it first', async () => {
+    const memory = createMemoryEventStore();
+    const others: Awaited<ReturnType<typeof open>>[] = [];
+    const other = startNode(memory);
+    const first = await open(startNodeWith(memory, async () => others.push(await open(other))));
+    expect(first.replayed).to.equal(false);
+    expect(others).to.have.length(1);
+    expect(others[0]).to.deep.include({ answer: first.answer, replayed: true });
   });
 });
