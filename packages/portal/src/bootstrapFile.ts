@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { z } from 'zod';
-import { readIfPresent, writePrivateFile } from './privateFile.ts';
+import { DamagedFileError, readIfPresent, writePrivateFile } from './privateFile.ts';
 
 const keyPair = z.object({ publishable: z.string(), secret: z.string() });
 
@@ -36,6 +36,8 @@ export async function readBootstrapFile(path: string): Promise<BootstrapContent 
   try {
     return bootstrapContent.parse(JSON.parse(text));
   } catch (cause) {
-    throw new Error(`${path} is not a bootstrap file. Move it away; its keys keep working.`, { cause });
+    throw new DamagedFileError(`${path} is not a bootstrap file. Move it away; its keys keep working.`, {
+      cause,
+    });
   }
 }

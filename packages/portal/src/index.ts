@@ -17,5 +17,5 @@ export { type ImportedLog, importLog, type LogImport } from './importLog.ts';
 
 export { portalMigrations } from './migrations.ts';
 export { type OperatorFile, operatorFilePath, readOperatorFile, writeOperatorFile } from './operatorFile.ts';
-export { readIfPresent, writePrivateFile } from './privateFile.ts';
+export { DamagedFileError, readIfPresent, writePrivateFile } from './privateFile.ts';
 export type { EventSkips } from './skips.ts';

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { z } from 'zod';
-import { readIfPresent, writePrivateFile } from './privateFile.ts';
+import { DamagedFileError, readIfPresent, writePrivateFile } from './privateFile.ts';
 
 const operatorFile = z.object({
   /** The base address, ending with /v1. */
@@ -27,8 +27,11 @@ export async function readOperatorFile(dataFolder: string): Promise<OperatorFile
   try {
     return operatorFile.parse(JSON.parse(text));
   } catch (cause) {
-    throw new Error(`${path} is not an operator file. Start the service again: it writes a new one.`, {
-      cause,
-    });
+    throw new DamagedFileError(
+      `${path} is not an operator file. Start the service again: it writes a new one.`,
+      {
+        cause,
+      },
+    );
   }
 }

@@ -3,6 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
+/** Its content is not what was written: the message says what to do. */
+export class DamagedFileError extends Error {
+  override readonly name = 'DamagedFileError';
+}
+
 /** Writes a file next to it and renames, durably: a kill at any instant leaves the old file or the new one. */
 export async function writePrivateFile(path: string, text: string): Promise<void> {
   const beside = `${path}.${randomUUID()}.tmp`;

@@ -1,19 +1,35 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { failureOf } from '@coffer/testing';
 import { expect } from 'chai';
 import { configFrom } from './config.ts';
 import { installationSecrets } from './installationSecrets.ts';
+import { startFailure } from './startFailure.ts';
 
-describe('the secret of the snapshots', () => {
+describe('the secrets of an installation', () => {
   let folder: string;
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'coffer-secrets-'));
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  it('is known to a node unless the database is elsewhere and the node alone has made the key', async () => {
+  it('end the start in words, without a trace, if their file is damaged or may not be read', async () => {
+    const start = () => failureOf(installationSecrets(configFrom({ COFFER_DATA_DIR: folder })));
+    const path = join(folder, 'secrets.json');
+    await writeFile(path, '{}');
+    expect(startFailure(await start())?.message)
+      .to.include(path)
+      .and.match(/Restore it from a backup\.$/);
+    const unreadable = Object.assign(new Error('permission denied'), { code: 'EACCES', path });
+    expect(startFailure(unreadable)?.message).to.match(/Start it as the user whom it belongs to/);
+    await rm(path);
+    await mkdir(path);
+    expect(await start()).to.include({ code: 'EISDIR' });
+  });
+
+  it('include one of the snapshots, which is known to a node unless the database is elsewhere and the node alone has made the key', async () => {
     const secretOf = async (variables: Readonly<Record<string, string>>) =>
       (await installationSecrets(configFrom({ COFFER_DATA_DIR: folder, ...variables }))).snapshotSecret;
     const elsewhere = { DATABASE_URL: 'postgres://127.0.0.1/coffer' };

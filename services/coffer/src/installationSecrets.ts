@@ -3,8 +3,9 @@
  * Source: contract, Apps, keys, currencies (encrypted at rest) and The command line (operator token).
  */
 import { randomBytes } from 'node:crypto';
-import { chmod, link, readFile, unlink, writeFile } from 'node:fs/promises';
+import { chmod, link, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DamagedFileError, readIfPresent } from '@coffer/portal';
 import { z } from 'zod';
 import { type Config, ConfigurationError, NOT_THE_OPERATORS } from './config.ts';
 
@@ -105,11 +106,15 @@ async function kept<Secrets>(
 }
 
 async function readKept<Secrets>(path: string, schema: z.ZodType<Secrets>): Promise<Secrets | undefined> {
+  const text = await readIfPresent(path);
+  if (text === undefined) return undefined;
   try {
-    return schema.parse(JSON.parse(await readFile(path, 'utf8')));
-  } catch (error) {
-    if (isCode(error, 'ENOENT')) return undefined;
-    throw new Error(`${path} cannot be read as the secrets of this installation.`, { cause: error });
+    return schema.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new DamagedFileError(
+      `${path} is not what this installation wrote: its secrets cannot be read. Restore it from a backup.`,
+      { cause },
+    );
   }
 }
 

@@ -5,6 +5,7 @@ import { EmbeddedChainError } from '@coffer/embedded-chain';
 import { DataFolderInUseError, EmbeddedPostgresError } from '@coffer/embedded-postgres';
 import { StoreRefusedError, StoreUnreachableError } from '@coffer/event-store';
 import { isDatabaseAway } from '@coffer/host';
+import { DamagedFileError } from '@coffer/portal';
 import { MasterKeysMismatchError } from '@coffer/wallets';
 import { CommandFailure, EXIT } from './cli/failure.ts';
 import { ConfigurationError } from './config.ts';
@@ -27,6 +28,7 @@ export function startFailure(error: unknown): CommandFailure | undefined {
   if (error instanceof MasterKeysMismatchError || error instanceof IdentityKeyMismatchError) {
     return failure(EXIT.refused, error.message, error);
   }
+  if (error instanceof DamagedFileError) return failure(EXIT.refused, error.message, error);
   if (error instanceof PortUnusableError || error instanceof StoreGatewayStartError) {
     return failure(EXIT.refused, error.message, error);
   }
@@ -45,9 +47,9 @@ export function startFailure(error: unknown): CommandFailure | undefined {
   if (
     'code' in error &&
     'path' in error &&
-    /^(EEXIST|ENOTDIR|EACCES|EPERM|EROFS)$/.test(String(error.code))
+    /^(EEXIST|ENOTDIR|EISDIR|EACCES|EPERM|EROFS)$/.test(String(error.code))
   ) {
-    const message = `${error.path} cannot be used: ${error.message}\nSet COFFER_DATA_DIR to a folder that this user may write to.`;
+    const message = `${error.path} cannot be used: ${error.message}\nStart it as the user whom it belongs to, or set COFFER_DATA_DIR to a folder that this user may write to.`;
     return failure(EXIT.refused, message, error);
   }
   if (error instanceof StoreRefusedError) {

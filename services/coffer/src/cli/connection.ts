@@ -11,7 +11,10 @@ export interface Connection {
   readonly token: string;
 }
 
-/** From `COFFER_URL` and `COFFER_OPERATOR_TOKEN`; whichever is not set comes from the data folder. */
+/**
+ * From `COFFER_URL` and `COFFER_OPERATOR_TOKEN`; whichever is not set comes from the data folder, whose token is sent to
+ * no other service than its own.
+ */
 export async function findConnection(variables: Variables, workingFolder: string): Promise<Connection> {
   // An empty variable counts as not set.
   const url = variables.COFFER_URL || undefined;
@@ -25,7 +28,14 @@ export async function findConnection(variables: Variables, workingFolder: string
       `No service is running: there is no ${operatorFilePath(dataFolder)}. Start one with "npm start", or set COFFER_DATA_DIR, or COFFER_URL and COFFER_OPERATOR_TOKEN.`,
     );
   }
-  return { baseUrl: url ? baseUrlOf(url) : operator.baseUrl, token: token ?? operator.token };
+  const baseUrl = url ? baseUrlOf(url) : operator.baseUrl;
+  if (!token && new URL(baseUrl).origin !== new URL(operator.baseUrl).origin) {
+    throw new CommandFailure(
+      EXIT.wrongUsage,
+      `COFFER_URL names ${baseUrl}, and ${operatorFilePath(dataFolder)} has the token of ${operator.baseUrl}. Set COFFER_OPERATOR_TOKEN as well, or leave COFFER_URL out.`,
+    );
+  }
+  return { baseUrl, token: token ?? operator.token };
 }
 
 async function operatorIn(dataFolder: string): Promise<Connection | undefined> {
@@ -33,9 +43,13 @@ async function operatorIn(dataFolder: string): Promise<Connection | undefined> {
     const found = await readOperatorFile(dataFolder);
     return found && { baseUrl: baseUrlOf(found.url), token: found.token };
   } catch (error) {
-    throw noService(error instanceof Error ? error.message : String(error), error);
+    const message = error instanceof Error ? error.message : String(error);
+    const isRefused = error instanceof Error && 'code' in error && error.code === 'EACCES';
+    throw noService(isRefused ? `${message}\n${AS_WHOM}` : message, error);
   }
 }
+
+const AS_WHOM = 'Run it as the user of the service, or set COFFER_URL and COFFER_OPERATOR_TOKEN.';
 
 function baseUrlOf(url: string): string {
   if (!URL.canParse(url) || !/^https?:/.test(url)) {

@@ -383,9 +383,22 @@ describe('the command line', () => {
     it('by COFFER_URL with or without the version, before the file', async () => {
       await writeOperatorFile(folder, { url: 'http://127.0.0.1:1/v1', token: 'from-the-file' });
       for (const COFFER_URL of ['', '/', '/v1', '/v1/'].map((end) => service.url + end)) {
-        await run('apps list', { COFFER_DATA_DIR: folder, COFFER_URL });
+        await run('apps list', { COFFER_DATA_DIR: folder, COFFER_URL, COFFER_OPERATOR_TOKEN: TOKEN });
       }
       expect(service.asked.map((request) => request.url)).to.deep.equal(Array(4).fill('/v1/portal/apps'));
+      expect(service.asked[0]?.authorization).to.equal(`Bearer ${TOKEN}`);
+    });
+
+    it('and sends the token of the file to no other service than that of the file', async () => {
+      const COFFER_URL = service.url;
+      await writeOperatorFile(folder, { url: 'http://127.0.0.1:1/v1', token: 'from-the-file' });
+      const other = await run('apps list', { COFFER_DATA_DIR: folder, COFFER_URL });
+      expect(other.exitCode).to.equal(2);
+      expect(other.stderr).to.include('COFFER_OPERATOR_TOKEN').and.not.to.include('from-the-file');
+      expect(service.asked).to.deep.equal([]);
+      await writeOperatorFile(folder, { url: `${service.url}/v1`, token: 'from-the-file' });
+      answers({ items: [] });
+      expect(await run('apps list', { COFFER_DATA_DIR: folder, COFFER_URL })).to.include({ exitCode: 0 });
       expect(service.asked[0]?.authorization).to.equal('Bearer from-the-file');
     });
   });
