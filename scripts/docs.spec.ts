@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { BOOK_ACCOUNTS, READ_TABLES } from '@coffer/read-models';
 import { expect } from 'chai';
+import { settings } from '../packages/portal/src/settings.ts';
 import { buildProgram } from '../services/coffer/src/cli/program.ts';
 import { errorCatalogues, eventFixtures, eventTypesByCategory, ROOT } from './docs/contexts.ts';
 import {
@@ -111,6 +112,16 @@ describe('docs/books.md', () => {
     const documented = [...(section ?? '').matchAll(/^\| `([a-z_]+)` \|/gm)].map(([, name]) => name);
     const tables = Object.keys(READ_TABLES).filter((name) => name !== 'play_sessions');
     expect(documented).to.have.members(tables);
+  });
+});
+
+describe('docs/settings.md', () => {
+  it('has every setting of an app with its default, and no other', () => {
+    const documented = [
+      ...page('settings.md').matchAll(/^\| `(\w+)` \|.*\| (none|`[^`|]+`) \|[^|]+\|$/gm),
+    ].map(([, name, value = '']) => [name, value === 'none' ? undefined : JSON.parse(value.slice(1, -1))]);
+    const inCode = Object.entries(settings).map(([name, setting]) => [name, setting.default]);
+    expect(documented).to.have.deep.members(inCode);
   });
 });
 

@@ -73,12 +73,14 @@ export function createExportGuard(options: ExportGuardOptions): ExportGuard {
       chain.accounts([address], 'confirmed'),
       chain.tokenAccountsOf(address, 'confirmed'),
     ]);
-    return wanted.map(([currency, minimum]) => {
+    return wanted.flatMap(([currency, minimum]) => {
       const mint = known.find(({ code }) => code === currency)?.mint[environment];
+      // A floor for both environments may name a currency that only one of them has on its chain.
+      if (!mint) return [];
       const ofMint = tokens.filter((token) => token.mint === mint);
       const balance =
         mint === 'native' ? (account?.lamports ?? 0n) : ofMint.reduce((sum, { amount }) => sum + amount, 0n);
-      return { currency, minimum, balance };
+      return [{ currency, minimum, balance }];
     });
   }
 }

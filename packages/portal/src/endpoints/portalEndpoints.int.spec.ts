@@ -229,6 +229,29 @@ describe('the admin API', () => {
         botToken: 'not set',
       });
     });
+
+    it('have no floor in a currency that no wallet of the environment can hold: nobody could export any more', async () => {
+      const { appId } = await world.newApp();
+      const path = `/app/${appId}/settings`;
+      const mint = { test: 'native', live: null };
+      await post(`/app/${appId}/currencies`, { id: 1, code: 'SOL', decimals: 9, mint });
+      await post(`/app/${appId}/currencies`, { id: 2, code: 'PLAY', decimals: 2 });
+      const issue = { message: 'must be a currency of the app that is on the chain' };
+      for (const [setting, code] of [
+        ['exportFloor', 'NOPE'],
+        ['exportFloor', 'PLAY'],
+        ['live.exportFloor', 'SOL'],
+      ] as const) {
+        const { body } = await post(path, { settings: { [setting]: { SOL: '1', [code]: '5' } } });
+        expect(body, setting).to.include({ code: 'portal/invalid_setting' });
+        expect(body.details).to.deep.equal({ setting, issues: [{ path: code, ...issue }] });
+      }
+      for (const setting of ['exportFloor', 'test.exportFloor']) {
+        const { status } = await post(path, { settings: { [setting]: { SOL: '5' } } });
+        expect(status).to.equal(200);
+      }
+      expect((await post(path, { settings: { exportFloor: null } })).status).to.equal(200);
+    });
   });
 
   describe('the log', () => {

@@ -1,7 +1,9 @@
 import { type Endpoint, endpoint } from '@coffer/http';
 import { z } from 'zod';
+import { type Currency, listCurrencies } from '../currencies.ts';
+import { reject } from '../errors.ts';
 import { showSettings, storeSettings } from '../settingRecords.ts';
-import { parseSettingChange } from '../settings.ts';
+import { parseSettingChange, type SettingChange } from '../settings.ts';
 import type { PortalOptions } from './options.ts';
 import { appOf } from './subject.ts';
 
@@ -48,9 +50,30 @@ export const settingEndpoints = ({
     handle: async ({ params, body, context }) => {
       const { appId } = await appOf(directory, params.appId);
       const changes = Object.entries(body.settings).map(([name, value]) => parseSettingChange(name, value));
-      await transaction(context, (change) => storeSettings(change, appId, changes, secretBox));
+      await transaction(context, async (change) => {
+        requireFloorsOnChain(changes, await listCurrencies(change.client, appId));
+        await storeSettings(change, appId, changes, secretBox);
+      });
       directory.forget(appId);
       return { status: 200, body: await showSettings(pool, appId) };
     },
   }),
 ];
+
+/** A floor that no wallet can ever reach would end all exports. Throws `portal/invalid_setting`. */
+function requireFloorsOnChain(changes: readonly SettingChange[], currencies: readonly Currency[]): void {
+  for (const { key, place, json } of changes) {
+    if (key !== 'exportFloor' || json === undefined) continue;
+    const isOnChain = ({ mint }: Currency) =>
+      (place === 'both' ? (mint.test ?? mint.live) : mint[place]) !== null;
+    const codes = new Set(currencies.filter(isOnChain).map(({ code }) => code));
+    // It was parsed by the schema of the setting.
+    const missing = Object.keys(json as Readonly<Record<string, unknown>>).filter((code) => !codes.has(code));
+    if (missing.length === 0) continue;
+    const issues = missing.map((path) => ({
+      path,
+      message: 'must be a currency of the app that is on the chain',
+    }));
+    throw reject('portal/invalid_setting', { setting: place === 'both' ? key : `${place}.${key}`, issues });
+  }
+}

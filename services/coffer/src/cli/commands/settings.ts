@@ -22,7 +22,10 @@ export function registerSettings(program: Command, { api, print }: Cli): void {
   settings
     .command('set')
     .description('set settings: KEY=VALUE for both environments, test.KEY=VALUE or live.KEY=VALUE for one')
-    .argument('[assignments...]', 'KEY=VALUE; lists are separated by commas, objects are JSON')
+    .argument(
+      '[assignments...]',
+      'KEY=VALUE, for the keys that "settings show" lists; lists are separated by commas, objects are JSON',
+    )
     .addOption(appOption())
     .option('--unset <key>', 'remove the stored value; may be repeated', collected, [])
     .action(async (assignments: readonly string[], { app, unset }: SetOptions, command: Command) => {
