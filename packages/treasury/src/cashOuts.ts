@@ -35,7 +35,7 @@ import type { TransferRequest } from './schemas.ts';
 export interface CashOutDependencies extends PartiesDependencies {
   readonly rentSponsor: RentSponsor;
   readonly failPoint: FailPoint;
-  readonly accounts: Pick<Accounts, 'hold' | 'findHold' | 'closeHold'>;
+  readonly accounts: Pick<Accounts, 'figures' | 'hold' | 'findHold' | 'closeHold'>;
 }
 
 /** An existing hold of a cash-out: taken by this request, an earlier one or a concurrent one. */
@@ -71,8 +71,8 @@ export function createCashOuts(dependencies: CashOutDependencies, parties: Parti
       if (begun.hold.amount !== request.amount) throw conflictOf(ref, 'amount');
       const outcome = await afterFirstAppend(() => moveFromHold(begun.cause, context.deadlineMs));
       failPoint('cashOut.requested');
-      // Whoever held the funds began it, even if the process has requested the move in the meantime.
-      if (outcome) return { ...outcome, replayed: outcome.replayed && begun.outcome !== 'held' };
+      // Whoever held the funds began it, even if the process or a repeat has requested the move in the meantime.
+      if (outcome) return { ...outcome, replayed: begun.outcome !== 'held' };
     }
     // Closed: the move has ended in the meantime, or somebody else was first under this ref.
     const requested = await parties.requestedBefore(place, 'cashOut', request, context);
@@ -91,7 +91,14 @@ export function createCashOuts(dependencies: CashOutDependencies, parties: Parti
     const { decimals } = subject.currency;
     const { address: from } = treasury;
     const transfer = { from, to: wallet.address, mint, decimals, amount, onlyAssociated: true };
-    const plan = await requirePossible(chain, transfer, 'treasury/insufficient_treasury');
+    const plan = await requirePossible(chain, transfer, 'treasury/insufficient_treasury').catch(
+      async (error: unknown) => {
+        if (!(error instanceof Rejection && error.code === 'treasury/insufficient_treasury')) throw error;
+        // To fund the treasury would not help a player who has less than that as well.
+        const { available } = await accounts.figures(account, context);
+        throw available < amount ? insufficientFunds(available, amount) : error;
+      },
+    );
 
     const requestedAt = isoTimeOf(clock);
     const order = {
@@ -115,9 +122,7 @@ export function createCashOuts(dependencies: CashOutDependencies, parties: Parti
           { holdId: cashOutHoldId(ref), amount, purpose: 'cashout', request: heldRequestOf(order) },
           parties.contextOf(context, requestedAt),
         );
-        if (held.outcome === 'insufficient') {
-          throw reject('treasury/insufficient_funds', { available: held.available, amount });
-        }
+        if (held.outcome === 'insufficient') throw insufficientFunds(held.available, amount);
         return held;
       },
     );
@@ -155,3 +160,6 @@ export function createCashOuts(dependencies: CashOutDependencies, parties: Parti
     await moveFromHold(cause, deadlineMs);
   }
 }
+
+const insufficientFunds = (available: bigint, amount: bigint): Rejection =>
+  reject('treasury/insufficient_funds', { available, amount });

@@ -254,7 +254,7 @@ describe('the treasury group', () => {
       details: { available: '100000000000', amount: '18446744073709551615' },
     });
     expect(await refused('withdraw', transfer('much', '18446744073709551615'))).to.deep.include({
-      code: 'treasury/insufficient_treasury',
+      code: 'treasury/insufficient_funds',
     });
     expect(await refused('deposit', { ...transfer('x'), currency: 9 })).to.deep.equal({
       status: 404,

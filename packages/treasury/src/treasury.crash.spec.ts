@@ -47,7 +47,7 @@ describe('a request of the treasury that dies', () => {
         details: { key: 'ref-1', field: 'amount' },
       });
       const { answer, replayed } = await ask('withdraw', {}, 1);
-      expect(replayed).to.equal(false);
+      expect(replayed, 'the request that died has begun it').to.equal(true);
       expect(answer).to.deep.equal(asRequested(answer));
       expect(await figures()).to.include({ available: AMOUNT, held: AMOUNT });
       expect(await world.finish()).to.equal(0);

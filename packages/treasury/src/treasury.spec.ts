@@ -289,17 +289,21 @@ describe('the treasury', () => {
       expect(await figures(), 'nothing is held again').to.include({ available: AMOUNT, held: 0n });
     });
 
-    it('of more than is available is refused last, and holds nothing', async () => {
+    it('of more than is available is refused, by the player first and then by the treasury, and holds nothing', async () => {
       await fund();
-      expect(await refusalOf(ask('withdraw', { amount: AMOUNT + 1n }))).to.deep.equal({
-        code: 'treasury/insufficient_funds',
-        details: { available: AMOUNT, amount: AMOUNT + 1n },
+      for (const inTreasury of [undefined, AMOUNT]) {
+        if (inTreasury !== undefined) await world.setLamports(TREASURY, inTreasury);
+        expect(await refusalOf(ask('withdraw', { amount: AMOUNT + 1n }))).to.deep.equal({
+          code: 'treasury/insufficient_funds',
+          details: { available: AMOUNT, amount: AMOUNT + 1n },
+        });
+      }
+      await world.setLamports(TREASURY, AMOUNT - 1n);
+      expect(await refusalOf(ask('withdraw'))).to.deep.equal({
+        code: 'treasury/insufficient_treasury',
+        details: { available: AMOUNT - 1n, amount: AMOUNT },
       });
       await world.setLamports(TREASURY, AMOUNT);
-      expect(await refusalOf(ask('withdraw', { amount: AMOUNT + 1n }))).to.deep.equal({
-        code: 'treasury/insufficient_treasury',
-        details: { available: AMOUNT, amount: AMOUNT + 1n },
-      });
       expect(await world.typesOf('account-')).to.deep.equal(['AccountCredited']);
       expect((await ask('withdraw')).replayed, 'all of the treasury is allowed').to.equal(false);
     });

@@ -24,7 +24,7 @@ export interface TreasuryBooks {
 export interface TreasuryDependencies extends CashOutDependencies {
   readonly accounts: Pick<
     Accounts,
-    'hold' | 'findHold' | 'closeHold' | 'creditDeposit' | 'isBooked' | 'external'
+    'figures' | 'hold' | 'findHold' | 'closeHold' | 'creditDeposit' | 'isBooked' | 'external'
   >;
   readonly booksOf: (
     place: Pick<AppPlace, 'appId' | 'environment'> & { readonly currencyId: number },
