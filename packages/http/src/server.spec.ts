@@ -206,6 +206,12 @@ describe('stopping', () => {
 });
 
 describe('starting', () => {
+  it('on every address of the machine names one that can be called', async () => {
+    const server = await startServer(() => undefined, { host: '0.0.0.0', port: 0 });
+    expect(server.url).to.equal(`http://127.0.0.1:${server.port}`);
+    await server.stop(0);
+  });
+
   it('fails on a port that is taken', async () => {
     await using world = await startWorld();
     const failure = await startServer(() => undefined, { host: '127.0.0.1', port: world.port }).catch(

@@ -47,6 +47,11 @@ const STALLED_MS = 120_000;
 const CHECK_INTERVAL_MS = 1_000;
 const STOP_CHECK_INTERVAL_MS = 20;
 const LINGER_MS = 1_000;
+/** Nobody can call what stands for every address of the machine. */
+const ANY_HOST: ReadonlyMap<string, string> = new Map([
+  ['0.0.0.0', '127.0.0.1'],
+  ['::', '::1'],
+]);
 
 /** Rejects when the port is taken. */
 export async function startServer(app: Handler, options: ServerOptions): Promise<RunningServer> {
@@ -82,7 +87,8 @@ export async function startServer(app: Handler, options: ServerOptions): Promise
 
   // An HTTP server on host and port has an address of this form.
   const { port } = server.address() as AddressInfo;
-  const host = options.host.includes(':') ? `[${options.host}]` : options.host;
+  const reachable = ANY_HOST.get(options.host) ?? options.host;
+  const host = reachable.includes(':') ? `[${reachable}]` : reachable;
   let stopped: Promise<void> | undefined;
   return {
     url: `http://${host}:${port}`,

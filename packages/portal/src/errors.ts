@@ -24,7 +24,7 @@ export const portalErrors = {
   },
   'portal/key_ambiguous': {
     status: 409,
-    message: 'Several keys match. Name one of those in the details.',
+    message: 'Several keys match. Name one of those in the details as keyId (--key on the command line).',
   },
   'portal/key_inactive': {
     status: 409,

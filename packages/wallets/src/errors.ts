@@ -71,7 +71,7 @@ export const walletsErrors = {
   'wallets/below_rent_minimum': {
     status: 409,
     message:
-      'The transfer would leave the wallet or the recipient with less than `minimum`, which the chain requires of an account. Send everything, or leave more.',
+      'The transfer would leave the wallet or the recipient with less than `minimum`, which the chain requires of an account. Send everything or leave more, or, if it is the recipient who would have less, send at least `minimum`.',
   },
   'wallets/rent_not_sponsored': {
     status: 409,

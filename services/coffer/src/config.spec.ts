@@ -89,6 +89,7 @@ describe('the configuration', () => {
     const told = unknownVariables({
       COFFER_TRUST_PROXI: '1',
       COFFER_SECRET_KEY: 'x',
+      COFFER_FOO: 'x',
       COFFER_METRIC_PUBLIC: '1',
       COFFER_SOMETHING_ELSE_ALTOGETHER: '1',
       COFFER_URL: 'http://127.0.0.1:8080',
@@ -99,6 +100,7 @@ describe('the configuration', () => {
     expect(told).to.deep.equal([
       'COFFER_TRUST_PROXI: there is no such setting; did you mean COFFER_TRUST_PROXY?',
       'COFFER_SECRET_KEY: there is no such setting; did you mean COFFER_SECRETS_KEY?',
+      'COFFER_FOO: there is no such setting',
       'COFFER_METRIC_PUBLIC: there is no such setting; did you mean COFFER_METRICS_PUBLIC?',
       'COFFER_SOMETHING_ELSE_ALTOGETHER: there is no such setting',
     ]);

@@ -301,17 +301,22 @@ export const cacheMiBOf = (ofMachineBytes: number): number =>
 const memoryBytes = (): number =>
   Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
 
+const PREFIX = 'COFFER_';
 /** Used by the command line. */
 const OTHER_NAMES = ['COFFER_URL'];
 
 /** A line per variable that looks like ours but is not. Not an error: it may belong to another program. */
 export function unknownVariables(environment: NodeJS.ProcessEnv): readonly string[] {
-  const known = [...variableNames, ...OTHER_NAMES];
+  const known = [...variableNames, ...OTHER_NAMES].filter((name) => name.startsWith(PREFIX));
   return Object.keys(withoutEmpty(environment))
-    .filter((name) => name.startsWith('COFFER_') && !known.includes(name))
+    .filter((name) => name.startsWith(PREFIX) && !known.includes(name))
     .map((name) => {
-      const nearest = nearestName(name, known);
-      return `${name}: there is no such setting${nearest === undefined ? '' : `; did you mean ${nearest}?`}`;
+      // All of them begin with the prefix: what comes behind it must be close.
+      const nearest = nearestName(
+        name.slice(PREFIX.length),
+        known.map((one) => one.slice(PREFIX.length)),
+      );
+      return `${name}: there is no such setting${nearest === undefined ? '' : `; did you mean ${PREFIX}${nearest}?`}`;
     });
 }
 
