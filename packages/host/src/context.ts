@@ -50,7 +50,7 @@ type ProcessName = 'holds' | 'identities';
 export type Reactions = Readonly<Partial<Record<ProcessName, readonly Reaction[]>>>;
 
 /** What one context does for all of them. */
-export interface Foundations extends Pick<Credentials, 'resolveKey' | 'resolveSession'> {
+export interface Foundations extends Pick<Credentials, 'resolveKey' | 'resolveSession' | 'operatorAt'> {
   readonly allowedOrigins: AllowedOrigins;
   /** Whether an operator has told a consumer to skip an event. */
   readonly isSkipped: SkipLookup;

@@ -107,6 +107,7 @@ export async function startServers(
       resolveSession: foundations.resolveSession ?? nobody,
       allowedOrigins: foundations.allowedOrigins ?? NO_ORIGINS,
       isOperatorToken,
+      operatorAt: served.some(isForOperator) ? foundations.operatorAt : undefined,
       logger,
       metrics,
       readiness,

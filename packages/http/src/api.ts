@@ -107,7 +107,11 @@ export function createApi(options: ApiOptions): Router {
     const { request, response, requestId } = call;
     const { endpoint } = mounted;
     const pending = authenticate(endpoint.credential, request.headers.authorization, options);
-    const caller = pending instanceof Promise ? await pending : pending;
+    const authenticated = pending instanceof Promise ? await pending : pending;
+    const caller =
+      endpoint.credential === 'portal' && authenticated?.kind === 'operator'
+        ? await options.operatorAt?.(params.appId ?? '')
+        : authenticated;
     // Then for the caller as identified.
     if (takesBrowsers(endpoint)) call.cors = await cors.headersFor(request.headers.origin, caller);
     // The caller was resolved by the endpoint's own credential, so it is of the kind its functions take.
@@ -125,7 +129,7 @@ export function createApi(options: ApiOptions): Router {
 
     call.phase = 'handling';
     call.timer?.refresh();
-    const context = contextOf(call, mounted, caller);
+    const context = contextOf(call, mounted, authenticated);
     const reply = await endpoint.handle({ caller: caller as never, params, query, body, context });
     // After the deadline the caller has been answered already; if it is gone, there is nobody to answer.
     if (response.headersSent || response.destroyed) return;

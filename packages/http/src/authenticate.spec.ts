@@ -40,6 +40,24 @@ describe('a credential', () => {
     }
   });
 
+  it('of an operator opens what takes portal sessions, as an admin, and only where operators are served', async () => {
+    const endpoints = [
+      simpleEndpoint({
+        path: '/apps/:appId',
+        credential: 'portal',
+        handle: ({ caller, context }) => ({ status: 200, body: { caller, actor: context.actor } }),
+      }),
+    ];
+    const operatorAt = async (appId: string) => ({ kind: 'portal', appId, role: 'admin' }) as const;
+    await using served = await startWorld({ endpoints, operatorAt });
+    await using without = await startWorld({ endpoints });
+    const headers = { headers: bearer(OPERATOR_TOKEN) };
+    const { body } = await ask(`${served.base}/apps/app-1`, headers);
+    const caller = { kind: 'portal', appId: 'app-1', role: 'admin' };
+    expect(body).to.deep.equal({ caller, actor: 'operator' });
+    expect(await ask(`${without.base}/apps/app-1`, headers)).to.include({ status: 403 });
+  });
+
   it('that is unknown is an invalid session where one is taken, otherwise an invalid key', async () => {
     for (const kind of KINDS) {
       for (const token of [

@@ -11,6 +11,8 @@ export interface Credentials {
   readonly resolveSession: (token: string) => Promise<SessionCaller | undefined> | SessionCaller | undefined;
   /** In constant time. */
   readonly isOperatorToken: (token: string) => boolean;
+  /** Who the operator is at the portal of an app; undefined where operators are not served. */
+  readonly operatorAt?: ((appId: string) => Promise<PortalCaller>) | undefined;
 }
 
 /** Longer than any credential of ours: not worth a lookup. */
@@ -31,7 +33,8 @@ export function authenticate(
   const token = bearerToken(authorization);
   if (token === undefined) throw reject('auth/missing_credentials');
   if (token.length > MAX_TOKEN_LENGTH) throw reject(INVALID[kind]);
-  if (kind === 'operator' && credentials.isOperatorToken(token)) return { kind: 'operator' };
+  const takesOperator = kind === 'operator' || (kind === 'portal' && credentials.operatorAt !== undefined);
+  if (takesOperator && credentials.isOperatorToken(token)) return { kind: 'operator' };
   // A key is never a JWT and a JWT is never a key, so the form decides who resolves it.
   const resolved = isJwtLike(token) ? credentials.resolveSession(token) : credentials.resolveKey(token);
   // A synchronous result costs no turn of the event loop.

@@ -43,7 +43,7 @@ export type Caller = AppCaller | OperatorCaller | SessionCaller | PortalCaller;
 
 /**
  * `sk`, `pk`: an app's key. `session`: a player's access token. `operator`: the installation's operator token
- * (admin API). `portal`: a portal session token of the app in the path.
+ * (admin API). `portal`: a portal session token of the app in the path, or the operator token.
  */
 export type CredentialKind = 'sk' | 'pk' | 'session' | 'operator' | 'portal' | 'none';
 

@@ -103,7 +103,8 @@ const SECURITY_SCHEMES = {
   portalToken: {
     type: 'http',
     scheme: 'bearer',
-    description: 'A portal session token (pst_…) of the app, from `coffer portal token`.',
+    description:
+      'A portal session token (pst_…) of the app, from `coffer portal token`, or the operator token.',
   },
   operatorToken: { type: 'http', scheme: 'bearer', description: "The installation's operator token." },
 };

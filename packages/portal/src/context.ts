@@ -76,6 +76,12 @@ export const portalContext = defineContext({
       serves: {
         resolveKey: (token) =>
           isPortalToken(token) ? portalTokens.resolve(token) : keyring.resolveKey(token),
+        operatorAt: async (appId) => ({
+          kind: 'portal',
+          // Nobody's: `portalAppOf` then does not find the app.
+          appId: (await directory.app(appId)) ? appId : '',
+          role: 'admin',
+        }),
         allowedOrigins: createAllowedOrigins(pool, { directory, acceptsLoopback }),
         isSkipped: skips.isSkipped,
       },

@@ -168,10 +168,21 @@ describe('the management of webhooks', () => {
       expect((await call('GET', path, undefined, viewer)).status, path).to.equal(200);
       expect(verdict(await call('GET', path, undefined, other)), path).to.equal('404 portal/app_not_found');
     }
-    expect(verdict(await call('GET', '', undefined, world.operatorToken))).to.equal(
-      '403 auth/wrong_credential_kind',
-    );
     expect(verdict(await call('GET', '', undefined, `${viewer}x`))).to.equal('401 auth/invalid_session');
+  });
+
+  it('lets the operator do what an admin may, in every app that there is', async () => {
+    const { id } = await subscribed();
+    expect((await call('GET', '', undefined, world.operatorToken)).status).to.equal(200);
+    const changed = await call('PUT', `/${id}`, { disabled: true }, world.operatorToken);
+    expect(changed.status).to.equal(200);
+    appId = newId('app');
+    for (const [method, body] of [
+      ['GET', undefined],
+      ['POST', { url: 'https://hooks.example/' }],
+    ] as const) {
+      expect(verdict(await call(method, '', body, world.operatorToken))).to.equal('404 portal/app_not_found');
+    }
   });
 
   it('does not find a subscription of another app', async () => {
