@@ -1,6 +1,8 @@
 /** What became of the deliveries of a subscription, and sending them again. Newest first. */
 import { given, type Queryable, rawSql, rowsOf, sql } from '@coffer/database';
+import type { Environment } from '@coffer/kernel';
 import type { EventType } from './domain/eventTypes.ts';
+import { feedQuery } from './feed.ts';
 
 export interface LogFilter {
   readonly type?: EventType | undefined;
@@ -110,18 +112,22 @@ export const RESENT_AT_ONCE = 1_000;
 
 /** A deletion waits for those that are sent again, and then fails them; after it, there are none. */
 const IF_ENABLED = `with enabled as (
-    select from records.webhook_subscriptions where subscription_id = $2 and state = 'enabled' for key share
+    select since_sequence from records.webhook_subscriptions where subscription_id = $2 and state = 'enabled' for key share
   )`;
 
 interface Recipient {
   readonly id: string;
   readonly events: readonly EventType[] | null;
-  readonly environment: string | null;
+  readonly environment: Environment | null;
 }
 
 /**
  * The events of these numbers that are for the subscription are delivered once more, with all attempts ahead of them;
  * also those from before it was made. Returns how many.
+ *
+ * One that was never queued, because it happened while the subscription was disabled or was not there yet, is told the
+ * event before it that matches, be that delivered or not: whoever has not received that one has missed it. If that one
+ * may have been among those no longer kept, it is told the last of these. Before the subscription there was nothing for it.
  */
 export async function resendRange(
   db: Queryable,
@@ -130,22 +136,30 @@ export async function resendRange(
   { from, to }: { readonly from: bigint; readonly to: bigint },
   now: Date,
 ): Promise<number> {
+  const { rows } = await db.query<{ sequence: number }>(
+    feedQuery(
+      { appId, environment: environment ?? undefined, types: events ?? undefined },
+      'upTo',
+      Number(from) - 1,
+      1,
+    ),
+  );
+  const before = rows[0]?.sequence ?? null;
   const { rowCount } = await db.query(
     `${IF_ENABLED}
      insert into records.webhook_deliveries as d
        (subscription_id, sequence, app_id, previous_sequence, next_attempt_at)
      select $2, e.sequence, e.app_id,
-       greatest(lag(e.sequence) over (order by e.sequence),
-         (select max(b.sequence) from records.webhook_deliveries b
-          where b.subscription_id = $2 and b.sequence < e.sequence)),
+       nullif(greatest(lag(e.sequence, 1, $8::bigint) over (order by e.sequence), pruned_sequence, since_sequence),
+         since_sequence),
        $7
-     from records.webhook_events e
-     where e.app_id = $1 and e.sequence between $3 and $4 and exists (select from enabled)
+     from enabled, records.webhook_events e join records.webhook_sequences using (app_id)
+     where e.app_id = $1 and e.sequence between $3 and $4
        and ($5::text[] is null or e.type = any($5)) and ($6::text is null or e.environment = $6)
      on conflict (subscription_id, sequence) do update
      set state = 'pending', failures = 0, first_attempt_at = null, next_attempt_at = excluded.next_attempt_at
      where d.state <> 'pending'`,
-    [appId, id, String(from), String(to), events, environment, now],
+    [appId, id, String(from), String(to), events, environment, now, before],
   );
   return rowCount ?? 0;
 }

@@ -69,7 +69,7 @@ export function createSubscriptions({ secretBox, reachOf }: SubscriptionsOptions
   /** Each call creates another. Throws `webhooks/url_not_allowed`, `webhooks/too_many_subscriptions`. */
   async function create({ client, at }: Change, appId: string, wanted: Wanted) {
     requireAllowed(wanted);
-    // Two at once are counted one after the other.
+    // Two at once are counted one after the other. Events refer to the app, so none is numbered meanwhile.
     await client.query('select from records.apps where app_id = $1 for update', [appId]);
     if ((await listSubscriptions(client, appId)).length >= MOST_OF_AN_APP) {
       throw reject('webhooks/too_many_subscriptions', { limit: MOST_OF_AN_APP });
@@ -78,8 +78,9 @@ export function createSubscriptions({ secretBox, reachOf }: SubscriptionsOptions
     const secret = newSecret();
     await client.query(
       `insert into records.webhook_subscriptions
-         (subscription_id, app_id, url, events, environment, state, secret, created_at, updated_at)
-       values ($1, $2, $3, $4, $5, 'enabled', $6, $7, $7)`,
+         (subscription_id, app_id, url, events, environment, state, secret, created_at, updated_at, since_sequence)
+       values ($1, $2, $3, $4, $5, 'enabled', $6, $7, $7,
+         coalesce((select last from records.webhook_sequences where app_id = $2), 0))`,
       [id, appId, wanted.url, wanted.events, wanted.environment, secretBox.seal(secret, secretPlace(id)), at],
     );
     await client.query('insert into records.webhook_lanes (subscription_id, app_id) values ($1, $2)', [

@@ -55,6 +55,8 @@ export async function startSendingWorld() {
              'user-' || (last + n), 0, last + n, $4, '{"type":"user.created","sequence":' || (last + n) || '}'
            from base, generate_series(1, $2::integer) as n
            returning sequence
+         ), numbered as (
+           update records.webhook_sequences set last = last + $2 where app_id = $1
          )
          insert into records.webhook_deliveries (subscription_id, sequence, app_id, previous_sequence, next_attempt_at)
          select id, sequence, $1, nullif(sequence - 1, 0), $4 from event, unnest($3::text[]) as id`,
