@@ -39,7 +39,7 @@ export const webhooks = {
   /** Whether it is a test event, which tells of nothing. */
   isTest,
 
-  /** Whether an event is in order, a duplicate, or comes after a gap. */
+  /** Whether an event is in order, comes after a gap, is from before receiving began, or is a duplicate. */
   orderOf,
 
   /**
