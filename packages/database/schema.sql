@@ -489,6 +489,9 @@ table records.apps
   column name text not null
   column scope_id text collate "C" not null
   column created_at timestamp with time zone not null
+  column joined_position text
+  column joined_event_id text
+  constraint apps_check CHECK (((joined_position IS NULL) = (joined_event_id IS NULL)))
   constraint apps_pkey PRIMARY KEY (app_id)
   CREATE INDEX apps_by_scope ON records.apps USING btree (scope_id)
   CREATE UNIQUE INDEX apps_pkey ON records.apps USING btree (app_id)

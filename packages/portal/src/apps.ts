@@ -1,5 +1,6 @@
 /** Apps: a name, and the scope whose users and wallets they share. */
 import type { Queryable } from '@coffer/database';
+import type { LogPlace } from '@coffer/event-store';
 import { idFromParts, isId, newId } from '@coffer/kernel';
 import type { AdminChange } from './adminActions.ts';
 import { reject } from './errors.ts';
@@ -17,6 +18,8 @@ export interface CreateApp {
   readonly name: string;
   /** The scope of an existing app; a scope of its own when undefined. */
   readonly scopeId?: string | undefined;
+  /** The end of the log, if it is to join a scope: what comes after it is for the app as well. */
+  readonly joinedAt?: LogPlace | undefined;
   /** The same key with the same content returns the same app. Without a key, each call creates an app. */
   readonly idempotencyKey?: string | undefined;
 }
@@ -24,7 +27,7 @@ export interface CreateApp {
 /** Throws `portal/scope_not_found`, `portal/idempotency_conflict`. */
 export async function createApp(
   change: AdminChange,
-  { name, scopeId, idempotencyKey }: CreateApp,
+  { name, scopeId, joinedAt, idempotencyKey }: CreateApp,
 ): Promise<{ readonly app: App; readonly replayed: boolean }> {
   const appId = idempotencyKey === undefined ? newId('app') : idFromParts('app', 'portal', idempotencyKey);
   if (scopeId !== undefined && !(await scopeExists(change.client, scopeId))) {
@@ -36,7 +39,7 @@ export async function createApp(
     scopeId: scopeId ?? idFromParts('scp', appId),
     createdAt: change.at,
   };
-  if (await insertApp(change.client, wanted)) {
+  if (await insertApp(change.client, wanted, joinedAt)) {
     await change.record('apps.create', appId, { name, scopeId: wanted.scopeId });
     return { app: wanted, replayed: false };
   }
@@ -48,11 +51,12 @@ export async function createApp(
 }
 
 /** False if an app with this id already exists. */
-export async function insertApp(queryable: Queryable, app: App): Promise<boolean> {
+export async function insertApp(queryable: Queryable, app: App, joinedAt?: LogPlace): Promise<boolean> {
   const { rowCount } = await queryable.query(
-    `insert into records.apps (app_id, name, scope_id, created_at) values ($1, $2, $3, $4)
+    `insert into records.apps (app_id, name, scope_id, created_at, joined_position, joined_event_id)
+     values ($1, $2, $3, $4, $5, $6)
      on conflict (app_id) do nothing`,
-    [app.appId, app.name, app.scopeId, app.createdAt],
+    [app.appId, app.name, app.scopeId, app.createdAt, joinedAt?.position, joinedAt?.eventId],
   );
   return rowCount === 1;
 }

@@ -46,9 +46,11 @@ describe('the emitter', () => {
 
   async function newApp(): Promise<string> {
     const id = newId('app');
+    const end = await store.head();
     await pool.query(
-      `insert into records.apps (app_id, name, scope_id, created_at) values ($1, 'Arcade', $2, now())`,
-      [id, scopeId],
+      `insert into records.apps (app_id, name, scope_id, created_at, joined_position, joined_event_id)
+       values ($1, 'Arcade', $2, now(), $3, $4)`,
+      [id, scopeId, end?.position, end?.eventId],
     );
     return id;
   }
@@ -177,6 +179,45 @@ describe('the emitter', () => {
     start();
     await caughtUp();
     expect(await numbers(later)).to.deep.equal([1, 2, 3]);
+  });
+
+  it('tells an app that joins while it is behind only what comes after, however much it reads at once', async () => {
+    for (const pageSize of [1, 4, 2_000]) {
+      await register(3);
+      const later = await newApp();
+      await register(2);
+      start(pageSize);
+      await caughtUp();
+      expect(await numbers(later), String(pageSize)).to.deep.equal([1, 2]);
+      await running.pop()?.stop();
+    }
+    expect(await numbers()).to.have.length(15);
+  });
+
+  it('tells an app that has joined only what comes after, also when it reads the log again before that', async () => {
+    start();
+    await register(2);
+    await caughtUp();
+    await running.pop()?.stop();
+    const later = await newApp();
+    await forgetPlace(pool, EMITTER_CONSUMER);
+    start();
+    await caughtUp();
+    await register(1);
+    await caughtUp();
+    expect(await numbers(later)).to.deep.equal([1]);
+  });
+
+  it('begins with what it reads next for an app whose place is not in this log', async () => {
+    const later = await newApp();
+    await pool.query(
+      `update records.apps set joined_position = '7', joined_event_id = $2 where app_id = $1`,
+      [later, randomUUID()],
+    );
+    await register(9);
+    start();
+    await caughtUp();
+    expect(await numbers(later)).to.have.length(9);
   });
 
   it('tells a move of the treasury once it is booked, in words that no release changes', async () => {

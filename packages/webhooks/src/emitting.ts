@@ -10,7 +10,10 @@ import type { EventType } from './domain/eventTypes.ts';
 import { type Fact, factsOf, moveBookedBy } from './facts.projection.ts';
 import { failureMessage } from './failureMessages.ts';
 
-export type EmittingStore = Pick<EventStore, 'heads' | 'readTails' | 'comparePositions'>;
+export type EmittingStore = Pick<
+  EventStore,
+  'heads' | 'readTails' | 'comparePositions' | 'parsePosition' | 'placeAt'
+>;
 
 /** A fact where it was found. */
 interface Found extends Fact {
@@ -51,7 +54,9 @@ export function emitting(store: EmittingStore): Projection {
       const ends = await bookedEnds(store, events);
       const found = events.flatMap((event, index) => foundIn(event, ends.get(event.id), before + index + 1));
       if (found.length === 0) return;
-      const apps = await lockApps(db, found, before);
+      const ids = audienceOf(found);
+      await beginNumbers(db, store, ids, { events, before });
+      const apps = await lockApps(db, ids);
       const wanted = found.flatMap((fact) =>
         apps.filter((app) => isFor(app, fact)).map((app) => ({ app, fact })),
       );
@@ -178,22 +183,75 @@ async function currencyCodes(
   return new Map(rows.map((row) => [currencyKey(row), row.code]));
 }
 
-/** The apps that any of the facts may be for. A page of an emitter that has lost its lease waits here, and is refused. */
-async function lockApps(db: Queryable, found: readonly Found[], before: number): Promise<readonly AppRow[]> {
-  const ids = new Set(found.map(({ audience }) => ('appId' in audience ? audience.appId : audience.scopeId)));
+const audienceOf = (found: readonly Found[]): readonly string[] => [
+  ...new Set(found.map(({ audience }) => ('appId' in audience ? audience.appId : audience.scopeId))),
+];
+
+interface Page {
+  readonly events: readonly RecordedEvent[];
+  /** How many events the log has before it. */
+  readonly before: number;
+}
+
+/**
+ * Where the numbers of an app begin is fixed with the first page that has something for it. That page may have been in the
+ * log before the app was: an app that joined a scope begins after what was there then. What came since, but passed here
+ * before the app could be seen, is not told either.
+ */
+async function beginNumbers(
+  db: Queryable,
+  store: EmittingStore,
+  ids: readonly string[],
+  page: Page,
+): Promise<void> {
+  const { rows: apps } = await db.query<JoinedApp>(
+    `select app_id as "appId", joined_position as position, joined_event_id as "eventId"
+       from records.apps left join records.webhook_sequences numbered using (app_id)
+      where (app_id = any($1) or scope_id = any($1)) and numbered.app_id is null`,
+    [ids],
+  );
+  if (apps.length === 0) return;
+  const sharedBefore = await Promise.all(apps.map((app) => countBeforeJoining(store, app, page.events)));
+  const begun = apps.flatMap(({ appId }, index) => {
+    const count = sharedBefore[index] ?? 0;
+    // Nothing here is for one that joined after it.
+    return count < page.events.length ? [{ appId, since: page.before + count }] : [];
+  });
   await db.query(
     `insert into records.webhook_sequences (app_id, since_ordinal)
-     select app_id, $2 from records.apps where app_id = any($1) or scope_id = any($1)
-     on conflict (app_id) do nothing`,
-    [[...ids], before],
+     select * from unnest($1::text[], $2::bigint[]) on conflict (app_id) do nothing`,
+    [begun.map(({ appId }) => appId), begun.map(({ since }) => since)],
   );
+}
+
+/** With the end of the log when it joined its scope, if it did. */
+interface JoinedApp {
+  readonly appId: string;
+  readonly position: string | null;
+  readonly eventId: string | null;
+}
+
+/** How many of the events. None, if the log is another one now: restored to an earlier state, or imported. */
+async function countBeforeJoining(
+  store: EmittingStore,
+  { position, eventId }: JoinedApp,
+  events: readonly RecordedEvent[],
+): Promise<number> {
+  const end = position === null ? undefined : store.parsePosition(position);
+  if (end === undefined || (await store.placeAt(end))?.eventId !== eventId) return 0;
+  const first = events.findIndex((event) => store.comparePositions(event.position, end) > 0);
+  return first === -1 ? events.length : first;
+}
+
+/** The apps that any of the facts may be for. A page of an emitter that has lost its lease waits here, and is refused. */
+async function lockApps(db: Queryable, ids: readonly string[]): Promise<readonly AppRow[]> {
   const { rows } = await db.query<AppRow>(
     `select app_id as "appId", scope_id as "scopeId", last::float8 as last, since_ordinal::float8 as "sinceOrdinal",
             pruned_ordinal::float8 as "prunedOrdinal"
        from records.webhook_sequences join records.apps using (app_id)
       where app_id = any($1) or scope_id = any($1)
       order by app_id for update of webhook_sequences`,
-    [[...ids]],
+    [ids],
   );
   return rows;
 }

@@ -15,8 +15,9 @@ const rendered = ({ appId, name, scopeId, createdAt }: App) => ({ appId, name, s
 
 export const appEndpoints = ({
   pool,
+  eventStore,
   transaction,
-}: Pick<PortalOptions, 'pool' | 'transaction'>): readonly Endpoint[] => [
+}: Pick<PortalOptions, 'pool' | 'eventStore' | 'transaction'>): readonly Endpoint[] => [
   endpoint({
     method: 'POST',
     path: '/portal/apps',
@@ -42,8 +43,10 @@ export const appEndpoints = ({
     errors: ['portal/scope_not_found', 'portal/idempotency_conflict'],
     handle: async ({ body, context }) => {
       const idempotencyKey = idempotencyKeyOf(context, longCallerId);
+      const { name, scope: scopeId } = body;
+      const joinedAt = scopeId === undefined ? undefined : await eventStore.head();
       const { app, replayed } = await transaction(context, (change) =>
-        createApp(change, { name: body.name, scopeId: body.scope, idempotencyKey }),
+        createApp(change, { name, scopeId, joinedAt, idempotencyKey }),
       );
       return { status: 200, body: rendered(app), replayed };
     },

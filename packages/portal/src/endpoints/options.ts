@@ -10,7 +10,7 @@ import type { ReadModelTasks } from '../readModelTasks.ts';
 import type { EventSkips } from '../skips.ts';
 
 /** What the portal reads from the event store; it never writes to it. */
-export type LogReader = Pick<EventStore, 'readAll' | 'readStream' | 'parsePosition' | 'placeAt'>;
+export type LogReader = Pick<EventStore, 'readAll' | 'readStream' | 'head' | 'parsePosition' | 'placeAt'>;
 
 /** The chain, as far as a currency must exist on it. */
 export interface Mints {

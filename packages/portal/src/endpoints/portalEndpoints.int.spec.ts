@@ -77,6 +77,21 @@ describe('the admin API', () => {
       .filter((line) => line !== '')
       .map((line) => JSON.parse(line));
 
+  const event = (position: string, stream: string, revision: number, data = '{"b":1,"a":2}') => {
+    const metadata = '{"v":1}';
+    const recordedAt = NOW;
+    log.push({
+      position: position as RecordedEvent['position'],
+      stream,
+      revision,
+      id: `id-${position}`,
+      type: 'Happened',
+      data,
+      metadata,
+      recordedAt,
+    });
+  };
+
   it('is for the operator alone', async () => {
     const { status, body } = await call('/apps', { headers: { authorization: 'Bearer guessed' } });
     expect({ status, code: body.code }).to.deep.equal({ status: 401, code: 'auth/invalid_key' });
@@ -92,6 +107,20 @@ describe('the admin API', () => {
       expect(alone.body.scopeId).not.to.equal(first.body.scopeId);
       const { body } = await get('/apps');
       expect(body.items).to.deep.include.members([first.body, second.body, alone.body]);
+    });
+
+    it('keep where the log ended when they were put into a scope', async () => {
+      event('7', 'playSession-test.x.1', 0);
+      const { body: first } = await post('/apps', { name: 'One' });
+      const { body: second } = await post('/apps', { name: 'Two', scope: first.scopeId });
+      const { rows } = await world.pool.query(
+        `select app_id, joined_position, joined_event_id from records.apps where app_id = any($1)`,
+        [[first.appId, second.appId]],
+      );
+      expect(rows).to.have.deep.members([
+        { app_id: first.appId, joined_position: null, joined_event_id: null },
+        { app_id: second.appId, joined_position: '7', joined_event_id: 'id-7' },
+      ]);
     });
 
     it('are not put into a scope that no app has', async () => {
@@ -255,21 +284,6 @@ describe('the admin API', () => {
   });
 
   describe('the log', () => {
-    const event = (position: string, stream: string, revision: number, data = '{"b":1,"a":2}') => {
-      const metadata = '{"v":1}';
-      const recordedAt = NOW;
-      log.push({
-        position: position as RecordedEvent['position'],
-        stream,
-        revision,
-        id: `id-${position}`,
-        type: 'Happened',
-        data,
-        metadata,
-        recordedAt,
-      });
-    };
-
     it('is exported in order, with every stored field, and resumes after a position', async () => {
       event('1', 'playSession-test.x.1', 0);
       event('2', 'playSession-test.x.1', 1);

@@ -13,6 +13,10 @@ export function eventLog(events: readonly RecordedEvent[]): LogReader {
     readAll: ({ from } = {}) =>
       page(({ position }) => from === undefined || numberOf(position) > numberOf(from)),
     readStream: (stream) => page((event) => event.stream === stream),
+    head: async () => {
+      const last = events.at(-1);
+      return last && { position: last.position, eventId: last.id };
+    },
     // As written by this log.
     parsePosition: (text) => (/^\d+$/.test(text) ? (text as Position) : undefined),
     placeAt: async (position) => {
