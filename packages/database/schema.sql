@@ -1026,6 +1026,7 @@ table records.webhook_subscriptions
   column failing_since timestamp with time zone
   column epoch bigint not null default 1
   column since_sequence bigint not null default 0
+  column rotation_key text collate "C"
   constraint webhook_subscriptions_app_id_fkey FOREIGN KEY (app_id) REFERENCES records.apps(app_id)
   constraint webhook_subscriptions_check CHECK (((state = 'disabled'::text) = (disabled_reason IS NOT NULL)))
   constraint webhook_subscriptions_check1 CHECK (((previous_secret IS NULL) = (previous_secret_until IS NULL)))

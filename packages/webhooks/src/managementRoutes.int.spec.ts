@@ -228,6 +228,40 @@ describe('the management of webhooks', () => {
     expect(verdict(await call('POST', `/${id}/test`, {}))).to.equal('409 webhooks/disabled');
   });
 
+  it('answers a repeated rotation as the first time, so that the secret before it goes on signing', async () => {
+    const { id, secret } = await subscribed();
+    const rotate = (idempotencyKey: string) =>
+      world.client.post(
+        `${webhooks()}/${id}/rotate`,
+        {},
+        { key, headers: { 'idempotency-key': idempotencyKey } },
+      );
+    const first = requireStatus(await rotate('r-1'), 200);
+    const again = await rotate('r-1');
+    expect([first.replayed, again.replayed, again.text]).to.deep.equal([false, true, first.text]);
+    const signs = async (one: unknown) => {
+      await call('POST', `/${id}/test`, {});
+      const { headers, body } = receiver.received.at(-1) ?? {};
+      try {
+        new Webhook(String(one)).verify(body ?? '', { ...headers } as Record<string, string>);
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    expect([await signs(secret), await signs(first.json.secret)]).to.deep.equal([true, true]);
+    // Another rotation: no more than two sign.
+    const second = requireStatus(await rotate('r-2'), 200);
+    expect(second.replayed).to.equal(false);
+    expect(await signs(secret)).to.equal(false);
+    expect([await signs(first.json.secret), await signs(second.json.secret)]).to.deep.equal([true, true]);
+    const { rows } = await world.pool.query(
+      `select from records.admin_actions where app_id = $1 and action = 'webhooks.rotate'`,
+      [appId],
+    );
+    expect(rows).to.have.length(2);
+  });
+
   it('shows deliveries with their attempts, by state, type, object and time, in pages', async () => {
     const { id } = await subscribed();
     for (const sequence of [1, 2, 3]) await emit(sequence, id);

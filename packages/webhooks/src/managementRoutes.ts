@@ -1,11 +1,12 @@
 /** The portal's endpoints for webhooks. Source: spec, Webhook subscription management; all but the first three are ours. */
 import type { Pool } from '@coffer/database';
-import { type Endpoint, endpoint } from '@coffer/http';
+import { type Endpoint, endpoint, idempotencyKeyOf } from '@coffer/http';
 import {
   type Clock,
   environment,
   idText,
   isId,
+  longCallerId,
   newId,
   pageCursor,
   pageSize,
@@ -206,8 +207,10 @@ function subscriptionEndpoints({ pool, clock, subscriptions }: ManagementOptions
       path: `${WEBHOOK}/rotate`,
       credential: 'portal',
       summary: 'Replace the secret of a webhook subscription',
-      description: 'The new secret is answered once. For 24 hours deliveries are signed with both.',
+      description:
+        'For 24 hours deliveries are signed with both, and the same Idempotency-Key gets the same answer. Another rotation meanwhile ends the oldest secret at once: no more than two sign.',
       body: z.strictObject({}),
+      idempotencyHeader: {},
       success: {
         status: 200,
         schema: z.object({ id: idText('whk'), secret: z.string(), previousValidUntil: time }),
@@ -216,15 +219,17 @@ function subscriptionEndpoints({ pool, clock, subscriptions }: ManagementOptions
       admit: requireAdmin,
       handle: async ({ caller, params, context }) => {
         const appId = portalAppOf(caller, params);
-        const { secret, previousValidUntil } = await transaction(context, async (change) => {
-          const rotated = await subscriptions.rotate(change, appId, knownId(params.webhookId));
+        const key = idempotencyKeyOf(context, longCallerId);
+        const { secret, previousValidUntil, replayed } = await transaction(context, async (change) => {
+          const rotated = await subscriptions.rotate(change, appId, knownId(params.webhookId), key);
+          if (rotated.replayed) return rotated;
           await change.record('webhooks.rotate', appId, {
             webhookId: params.webhookId,
             previousValidUntil: rotated.previousValidUntil,
           });
           return rotated;
         });
-        return { status: 200, body: { id: params.webhookId, secret, previousValidUntil } };
+        return { status: 200, body: { id: params.webhookId, secret, previousValidUntil }, replayed };
       },
     }),
   ];

@@ -23,6 +23,12 @@ export interface Subscription {
 
 export type Wanted = Pick<Subscription, 'url' | 'events' | 'environment'>;
 
+interface Rotated {
+  readonly secret: string;
+  readonly previousValidUntil: Date;
+  readonly replayed: boolean;
+}
+
 /** In one transaction, at one instant. */
 interface Change {
   readonly client: Client;
@@ -118,18 +124,37 @@ export function createSubscriptions({ secretBox, reachOf }: SubscriptionsOptions
     return subscriptionOf(client, appId, id);
   }
 
-  /** The former secret signs for a day more, beside the new one. Throws `webhooks/not_found`. */
-  async function rotate({ client, at }: Change, appId: string, id: string) {
-    const subscription = await lock(client, appId, id);
+  /**
+   * The former secret signs for a day more, beside the new one; the one before that no longer. Meanwhile the same key gets
+   * the same secret. Throws `webhooks/not_found`.
+   */
+  async function rotate({ client, at }: Change, appId: string, id: string, key?: string): Promise<Rotated> {
+    await lock(client, appId, id);
+    const earlier = key === undefined ? undefined : await rotatedBy({ client, at }, id, key);
+    if (earlier) return { ...earlier, replayed: true };
     const secret = newSecret();
     const previousValidUntil = new Date(at.getTime() + OVERLAP_MS);
     await client.query(
       `update records.webhook_subscriptions set previous_secret = secret, previous_secret_until = $2, secret = $3,
-         updated_at = $4, epoch = epoch + 1
+         updated_at = $4, epoch = epoch + 1, rotation_key = $5
        where subscription_id = $1`,
-      [id, previousValidUntil, secretBox.seal(secret, secretPlace(id)), at],
+      [id, previousValidUntil, secretBox.seal(secret, secretPlace(id)), at, key ?? null],
     );
-    return { subscription, secret, previousValidUntil };
+    return { secret, previousValidUntil, replayed: false };
+  }
+
+  async function rotatedBy({ client, at }: Change, id: string, key: string) {
+    const { rows } = await client.query<{ sealed: unknown; previousValidUntil: Date }>(
+      `select secret as sealed, previous_secret_until as "previousValidUntil" from records.webhook_subscriptions
+        where subscription_id = $1 and rotation_key = $2 and previous_secret_until > $3`,
+      [id, key, at],
+    );
+    return (
+      rows[0] && {
+        secret: secretBox.open(rows[0].sealed, secretPlace(id)),
+        previousValidUntil: rows[0].previousValidUntil,
+      }
+    );
   }
 
   /** Nothing is sent to it from now on; what is pending fails, the rest of it in the background. Throws `webhooks/not_found`. */

@@ -186,7 +186,7 @@ describe('the command line', () => {
   });
 
   describe('asks the portal, in a session of its own', () => {
-    const rows: readonly [line: string, request: string, body?: unknown][] = [
+    const rows: readonly [line: string, request: string, body?: unknown, idempotencyKey?: string][] = [
       ['list --app app_1', 'GET '],
       [
         'create --app app_1 --url https://a.example/hooks --events user.created,deposit.received --env live',
@@ -199,6 +199,7 @@ describe('the command line', () => {
       ],
       ['create --app app_1 --url https://a.example', 'POST ', { url: 'https://a.example' }],
       ['rotate --app app_1 --webhook whk_1', 'POST /whk_1/rotate', {}],
+      ['rotate --app app_1 --webhook whk_1 --idempotency-key r-1', 'POST /whk_1/rotate', {}, 'r-1'],
       ['test --app app_1 --webhook whk_1', 'POST /whk_1/test', {}],
       ['test --app app_1 --webhook whk_1 --type user.created', 'POST /whk_1/test', { type: 'user.created' }],
       ['log --app app_1 --webhook whk_1', 'GET /whk_1/deliveries'],
@@ -217,7 +218,7 @@ describe('the command line', () => {
         { failedSince: '2026-01-02T03:04:05.000Z' },
       ],
     ];
-    for (const [line, request, body] of rows) {
+    for (const [line, request, body, idempotencyKey] of rows) {
       it(`webhooks ${line}`, async () => {
         answers({ token: 'pst_1' });
         expect(await run(`webhooks ${line} --json`)).to.include({ exitCode: 0, stderr: '' });
@@ -230,7 +231,7 @@ describe('the command line', () => {
         expect(`${asked?.method} ${asked?.url}`).to.equal(
           request.replace(' ', ' /v1/portal/app/app_1/webhooks'),
         );
-        expect(asked).to.deep.include({ authorization: 'Bearer pst_1', body });
+        expect(asked).to.deep.include({ authorization: 'Bearer pst_1', body, idempotencyKey });
         expect(service.asked).to.have.length(2);
       });
     }

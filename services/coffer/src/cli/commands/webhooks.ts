@@ -28,6 +28,10 @@ export function registerPortal(program: Command, { api, print }: Cli): void {
     });
 }
 
+interface RotateOptions {
+  readonly idempotencyKey?: string;
+}
+
 interface LogOptions {
   readonly state?: string;
   readonly type?: string;
@@ -89,8 +93,9 @@ export function registerWebhooks(program: Command, cli: Cli): void {
 
   ofOne('rotate')
     .description('replace the secret; both sign for 24 hours')
-    .action(async ({ app, webhook }: WebhookOptions, command: Command) => {
-      await print(command, await portalOf(app).post(path(app, webhook, 'rotate'), {}));
+    .option('--idempotency-key <key>', 'makes it safe to repeat the command')
+    .action(async ({ app, webhook, idempotencyKey }: WebhookOptions & RotateOptions, command: Command) => {
+      await print(command, await portalOf(app).post(path(app, webhook, 'rotate'), {}, { idempotencyKey }));
     });
 
   ofOne('test')
