@@ -28,7 +28,13 @@ export async function withAdvisoryLock<Result>(
   };
   client.on('error', noteLoss);
   try {
-    const { rows } = await client.query(`select pg_try_advisory_lock${suffix}($1) as taken`, [lock]);
+    // Unanswered, it may be taken all the same: then it goes with the connection.
+    const { rows } = await client
+      .query(`select pg_try_advisory_lock${suffix}($1) as taken`, [lock])
+      .catch((error: Error) => {
+        failure = error;
+        throw error;
+      });
     if (!rows[0]?.taken) return undefined;
     try {
       return { result: await work(lost.signal) };

@@ -13,9 +13,20 @@ export interface PoolOptions {
   readonly applicationName: string;
   /** Of its sessions, as command line options of a server: `-c name=value`. */
   readonly settings?: string;
+  /**
+   * How long an answer to one statement may take: whoever waits for a server that is gone without a word would wait for
+   * ever. The connection is closed then. Default: without a bound.
+   */
+  readonly statementWithinMs?: number;
   /** Called for errors on idle connections (a server restart), which the pool itself survives. */
   readonly onIdleError: (error: Error) => void;
 }
+
+/** Of a request or of a consumer's page, which are answered in a fraction of it. */
+export const STATEMENT_WITHIN_MS = 30_000;
+
+/** Then the system asks the silent other side whether it is still there. */
+const KEEP_ALIVE_AFTER_MS = 10_000;
 
 /** `numeric` and `int8` come back as strings; the caller chooses bigint or number. */
 export function createPool(options: PoolOptions): Pool {
@@ -24,6 +35,9 @@ export function createPool(options: PoolOptions): Pool {
     max: options.maxConnections ?? 10,
     application_name: options.applicationName,
     connectionTimeoutMillis: 5_000,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
+    ...(options.statementWithinMs !== undefined && { query_timeout: options.statementWithinMs }),
     ...(options.settings !== undefined && { options: options.settings }),
   });
   pool.on('error', options.onIdleError);
@@ -69,10 +83,12 @@ export async function withTransaction<Result>(
     await client.query('commit');
     return result;
   } catch (error) {
+    if (isLateAnswer(error)) failure = error;
     // A connection whose rollback fails is not returned to the pool.
-    await client.query('rollback').catch((rollbackError: Error) => {
-      failure = rollbackError;
-    });
+    else
+      await client.query('rollback').catch((rollbackError: Error) => {
+        failure = rollbackError;
+      });
     throw error;
   } finally {
     // A lost connection may emit again while it is closed.
@@ -80,6 +96,10 @@ export async function withTransaction<Result>(
     client.release(failure);
   }
 }
+
+/** By the driver's own message: it has no code. Whatever the connection is asked next waits behind that statement. */
+const isLateAnswer = (error: unknown): error is Error =>
+  error instanceof Error && error.message === 'Query read timeout';
 
 /**
  * Runs `work` with a dedicated connection, for things that belong to one (temporary tables). When it throws, the
