@@ -21,16 +21,16 @@ export const auditContext = defineContext({
   errors: auditErrors,
   migrations: [auditMigrations],
   unskippable: [CHAIN_CONSUMER.name],
-  create({ pool, store, clock, snapshots, whole, directory }: AuditNeeds) {
+  create({ pool, patientPool, store, clock, snapshots, whole, directory }: AuditNeeds) {
     const rules = whole.streams.map((stream) => stream(streamRules));
     return {
       provides: {
         pastPlaceOf: createPastPlaceOf({ store, clock, pointsInTime: createPointsInTime(pool, store) }),
         chainOfLog,
-        logScrub: createLogScrub({ db: pool, store, rules, snapshots }),
+        logScrub: createLogScrub({ db: patientPool, store, rules, snapshots }),
       },
       endpoints: auditEndpoints({
-        db: pool,
+        db: patientPool,
         store,
         rules,
         snapshots,

@@ -78,7 +78,10 @@ export type SharedConsumerOptions = Pick<
 
 /** What every context may need. */
 export interface Platform {
+  /** For requests and consumers: its statements have a bound. */
   readonly pool: Pool;
+  /** For work over whole tables, which takes as long as it takes. */
+  readonly patientPool: Pool;
   readonly store: OurLog;
   readonly handler: CommandHandler;
   /** Undefined if none are kept. */

@@ -39,6 +39,8 @@ export interface HostOptions<Given>
   readonly roles: readonly Role[];
   /** Remains open after the host has stopped. */
   readonly pool: Pool;
+  /** The same, for statements without a bound. */
+  readonly patientPool: Pool;
   /** Remains open after the host has stopped. */
   readonly store: OurLog;
   readonly secretsKey: Uint8Array;
@@ -67,14 +69,14 @@ export interface Host extends Servers {
 }
 
 export async function startHost<Given>(options: HostOptions<Given>): Promise<Host> {
-  const { config, roles, pool, store, secretsKey, logger, clock = systemClock } = options;
+  const { config, roles, pool, patientPool, store, secretsKey, logger, clock = systemClock } = options;
   const stops: (() => Promise<unknown> | undefined)[] = [];
   const stop = async () => {
     for (const stopOne of stops.splice(0).reverse()) await stopOne();
   };
   try {
     const registry = createMetricsRegistry(nameOf(options));
-    const snapshots = keptSnapshots(options, pool);
+    const snapshots = keptSnapshots(options);
     const own = createCommandHandler({
       store,
       cacheBytes: config.cacheBytes,
@@ -91,6 +93,7 @@ export async function startHost<Given>(options: HostOptions<Given>): Promise<Hos
     let ownOrigin: string | undefined;
     const platform: Omit<Platform, 'whole'> = {
       pool,
+      patientPool,
       store,
       handler,
       snapshots: snapshots?.store,

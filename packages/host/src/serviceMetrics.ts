@@ -123,7 +123,7 @@ export function observeService(
   };
   ofConsumers('coffer_consumer_lag_events', 'Events of the log that it has not taken.', (s) => s.lagEvents);
   ofConsumers('coffer_consumer_lag_seconds', 'How far behind the end of the log it is.', (s) => s.lagSeconds);
-  ofConsumers('coffer_consumer_live', '1 while it runs here and has reached the end.', (s) =>
+  ofConsumers('coffer_consumer_live', '1 while it runs here, has reached the end and follows it.', (s) =>
     Number(s.state === 'live'),
   );
   ofConsumers('coffer_consumer_stopped', '1 when it has stopped for good: someone must look.', (s) =>

@@ -150,7 +150,9 @@ describe('snapshots of streams', () => {
   it('are neither kept nor used by a node that may not have the secret of the others, and it says so', () => {
     const lines: string[] = [];
     const logger = createLogger({ level: 'info', destination: { write: (line) => lines.push(line) } });
-    expect(keptSnapshots({ snapshotSecret: undefined, logger }, world.pool)).to.equal(undefined);
+    expect(
+      keptSnapshots({ snapshotSecret: undefined, logger, pool: world.pool, patientPool: world.pool }),
+    ).to.equal(undefined);
     expect(lines.join()).to.include('COFFER_SECRETS_KEY is not given');
   });
 });

@@ -11,10 +11,17 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 const MOST_NAMED = 1_000;
 
 /** Undefined if the installation's secret is not known here. */
-export function keptSnapshots(
-  { snapshotSecret, logger }: { readonly snapshotSecret: Uint8Array | undefined; readonly logger: Logger },
-  pool: Pool,
-) {
+export function keptSnapshots({
+  snapshotSecret,
+  logger,
+  pool,
+  patientPool,
+}: {
+  readonly snapshotSecret: Uint8Array | undefined;
+  readonly logger: Logger;
+  readonly pool: Pool;
+  readonly patientPool: Pool;
+}) {
   if (!snapshotSecret) {
     if (isMainThread)
       logger.warn(
@@ -40,7 +47,7 @@ export function keptSnapshots(
   const sweep = async () => {
     if (performance.now() - sweptAt < DAY_MS) return;
     sweptAt = performance.now();
-    await forgetOldSnapshots(pool);
+    await forgetOldSnapshots(patientPool);
   };
   return {
     store,

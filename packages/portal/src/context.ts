@@ -29,6 +29,7 @@ export const portalContext = defineContext({
   streams: [someStream(skip)],
   create({
     pool,
+    patientPool,
     store,
     handler,
     clock,
@@ -56,7 +57,7 @@ export const portalContext = defineContext({
       neverSkip: whole.unskippable,
     });
     const readModels = createReadModelTasks({
-      pool,
+      pool: patientPool,
       store,
       isSkipped: skips.isSkipped,
       projections: whole.projections,

@@ -54,10 +54,10 @@ export const reconcileContext = defineContext({
   },
   migrations: [reconcileMigrations],
   create(needs: ReconcileNeeds) {
-    const { pool, store, clock, logger, whole, directory, skips, places, chains } = needs;
+    const { pool, patientPool, store, clock, logger, whole, directory, skips, places, chains } = needs;
     const { bearOutEveryMs: everyMs, againAfterMs } = needs.chainReconciling;
     const reconciling = {
-      pool,
+      pool: patientPool,
       store,
       clock,
       projections: whole.projections,
@@ -78,7 +78,7 @@ export const reconcileContext = defineContext({
     };
     const reconciler = createReconciler(reconciling);
     const chainReconciler = createChainReconciler({
-      pool,
+      pool: patientPool,
       store,
       clock,
       chainOf: chains.of,
@@ -115,7 +115,7 @@ export const reconcileContext = defineContext({
           role: 'chain-worker',
           start: () =>
             startBearingOut({
-              pool,
+              pool: patientPool,
               bearOut: chainReconciler.bearOut,
               hasChain,
               ...(everyMs !== undefined && { everyMs }),

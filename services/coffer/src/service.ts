@@ -1,7 +1,7 @@
 /** The composition root: opens what the contexts need, and runs them. What it starts, it stops in reverse order. */
 import { isMainThread } from 'node:worker_threads';
 import { requireIdentityKey } from '@coffer/auth';
-import { createPool } from '@coffer/database';
+import { createPool, STATEMENT_WITHIN_MS } from '@coffer/database';
 import type { EventStore } from '@coffer/event-store';
 import { type Host, type HostOptions, type Role, startHost } from '@coffer/host';
 import type { Logger } from '@coffer/http';
@@ -48,13 +48,16 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     for (const stopOne of stops.splice(0).reverse()) await stopOne();
   };
   try {
-    const pool = createPool({
+    const database = {
       connectionString: databaseUrl,
       applicationName: 'coffer',
       // The driver attaches the whole connection to the error: only its message is worth reading.
-      onIdleError: ({ message }) => logger.warn({ reason: message }, 'a database connection was lost'),
-    });
+      onIdleError: ({ message }: Error) => logger.warn({ reason: message }, 'a database connection was lost'),
+    };
+    const pool = createPool({ ...database, statementWithinMs: STATEMENT_WITHIN_MS });
     stops.push(() => pool.end());
+    const patientPool = createPool(database);
+    stops.push(() => patientPool.end());
     await requireIdentityKey(pool, options.identityKey);
     const { wrapStore = (one: EventStore) => one } = options;
     const appends = watchAppends(() => performance.now());
@@ -71,6 +74,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       contexts: CONTEXTS,
       given: installationOf(options),
       pool,
+      patientPool,
       store,
       version: VERSION,
       async beforeReady(host) {

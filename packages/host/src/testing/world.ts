@@ -1,6 +1,6 @@
 /** Contexts in this process, with a database of their own. */
 import { randomBytes } from 'node:crypto';
-import { createPool, type Pool } from '@coffer/database';
+import { createPool, type Pool, STATEMENT_WITHIN_MS } from '@coffer/database';
 import { type EventStore, ourLog } from '@coffer/event-store';
 import { createEventStoreDbEventStore } from '@coffer/event-store/eventstoredb';
 import { createPostgresEventStore } from '@coffer/event-store/postgres';
@@ -123,11 +123,9 @@ async function startNodeOn<Given>({
   readonly snapshotSecret: Uint8Array;
 }): Promise<ContextNode> {
   // Specs break connections on purpose.
-  const pool = createPool({
-    connectionString: databaseUrl,
-    applicationName: 'context spec',
-    onIdleError() {},
-  });
+  const database = { connectionString: databaseUrl, applicationName: 'context spec', onIdleError() {} };
+  const pool = createPool({ ...database, statementWithinMs: STATEMENT_WITHIN_MS });
+  const patientPool = createPool(database);
   const store = ourLog(wrapStore(await openStoreOf(databaseUrl)));
   const operatorToken = `op_${randomBytes(32).toString('base64url')}`;
   const logLines: string[] = [];
@@ -135,6 +133,7 @@ async function startNodeOn<Given>({
   const close = async () => {
     await store.close();
     await pool.end();
+    await patientPool.end();
   };
   try {
     const host = await startHost({
@@ -142,6 +141,7 @@ async function startNodeOn<Given>({
       config: { ...ORDINARY, ...config },
       roles,
       pool,
+      patientPool,
       store,
       operatorToken,
       version: '0.0.0',
