@@ -355,6 +355,28 @@ describe('a consumer', () => {
       expect(troubles).to.deep.equal([]);
     });
 
+    it('is told to be lost when it is, and not again when the page in flight has ended', async () => {
+      world.log.append(1);
+      const goesOn = Promise.withResolvers<void>();
+      const begun = Promise.withResolvers<void>();
+      const hangs: Projection = {
+        async apply() {
+          begun.resolve();
+          await goesOn.promise;
+        },
+      };
+      const consumer = start(projecting([hangs]), { leaseMs: 60, standbyPollMs: 60_000 });
+      await begun.promise;
+      await world.pool.query(`update ${SCHEMA}.consumers set epoch = epoch + 1`);
+      await until(() => troubles.length > 0);
+      expect(consumer.status()).to.deep.include({ state: 'standby', position: undefined });
+      goesOn.resolve();
+      await consumer.stop();
+      expect(troubles.map(String)).to.deep.equal([
+        `LostLeaseError: The lease of consumer ${NAME} is no longer held here.`,
+      ]);
+    });
+
     it('has one holder at a time, and the next as soon as it is released', async () => {
       const key = { schema: SCHEMA, name: NAME };
       const shared = { pool: world.pool, key, leaseMs: 60_000, onLost() {}, onTrouble() {} };

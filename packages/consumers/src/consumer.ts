@@ -72,6 +72,8 @@ export function startConsumer(options: ConsumerOptions): Consumer {
   let readSome = false;
   /** The epoch of the last lease. */
   let epoch = '0';
+  /** Already told. */
+  let lost: LostLeaseError | undefined;
 
   const tellTrouble = (error: unknown) => options.onTrouble({ consumer: name, error });
   const ended = Promise.all([runUntilStopped(), watchHead(store, progress, tellTrouble, stopping.signal)]);
@@ -99,7 +101,7 @@ export function startConsumer(options: ConsumerOptions): Consumer {
           continue;
         }
         failures = readSome ? 1 : failures + 1;
-        troubled(error);
+        if (error !== lost) troubled(error);
         const waitMs =
           error instanceof LostLeaseError ? standbyPollMs : backOffMs(failures, firstRetryMs, MOST_RETRY_MS);
         await pause(waitMs, stopping.signal);
@@ -115,7 +117,13 @@ export function startConsumer(options: ConsumerOptions): Consumer {
       failure ??= error;
       session.abort();
     };
-    const onLost = () => fail(new LostLeaseError(name));
+    const onLost = () => {
+      lost = new LostLeaseError(name);
+      fail(lost);
+      // What is in flight may take a while to end.
+      progress.interrupted();
+      troubled(lost);
+    };
     const lease = await takeLease({ pool, key, owner, leaseMs, onLost, onTrouble: troubled });
     if (!lease) {
       progress.standingBy(await readCheckpoint(pool, key), await headAtStart());

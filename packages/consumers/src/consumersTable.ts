@@ -192,8 +192,10 @@ export async function renew(
     `update ${key.schema}.consumers set leased_until = clock_timestamp() + $3 * interval '1 millisecond'
       where name = $1 and epoch = $2
       returning set_config('synchronous_commit', 'off', true)`,
-    [key.name, epoch, leaseMs],
-  );
+    values: [key.name, epoch, leaseMs],
+    query_timeout: Math.ceil(leaseMs),
+  };
+  const { rowCount } = await db.query(bounded);
   return rowCount === 1;
 }
 

@@ -56,8 +56,8 @@ export async function takeLease(options: LeaseOptions): Promise<Lease | undefine
       cancelExpiry();
       cancelExpiry = expireIn(askedAtMs + leaseMs);
     } catch (error) {
-      // The lease may outlive a short absence of the database: its expiry decides.
-      onTrouble(error);
+      // The lease may outlive a short absence of the database: its expiry decides, and has been told.
+      if (held) onTrouble(error);
     }
     if (held) cancelRenewal = clock.after(leaseMs / 3, startRenewal);
   }

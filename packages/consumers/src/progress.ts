@@ -1,6 +1,7 @@
 /** A consumer's progress, for metrics, readiness and the operator. */
 import type { EventStore, LogPlace, Position, RecordedEvent } from '@coffer/event-store';
 import { transitionsOf } from '@coffer/kernel';
+import { type MonotonicClock, monotonicClock } from './monotonicClock.ts';
 import type { PendingFigures } from './pendingCauses.ts';
 
 /** `standby`: another runner has the lease, or the database is away. `stopped`: for good, see `reason`. */
@@ -56,15 +57,29 @@ export function lagOf(
 
 export type Progress = ReturnType<typeof createProgress>;
 
-export function createProgress(name: string, log: Log) {
+/** Whoever has stood still for longer, short of the end, is not live; nor is an end known that was last seen before. */
+const LIVE_WITHIN_MS = 10_000;
+
+export function createProgress(
+  name: string,
+  log: Log,
+  { nowMs }: Pick<MonotonicClock, 'nowMs'> = monotonicClock,
+) {
   const consumer: { state: ConsumerState } = { state: 'standby' };
   let position: Position | undefined;
   let lastRecordedAt: Date | undefined;
   let caughtUpOnce = false;
   let reason: string | undefined;
   /** Undefined: not known. An empty log is known to have no head. */
-  let head: { readonly place: LogPlace | undefined } | undefined;
+  let head: { readonly place: LogPlace | undefined; readonly seenAtMs: number } | undefined;
   let atHeadMs: number | undefined;
+  let movedAtMs = 0;
+
+  const isRecent = (atMs: number) => nowMs() - atMs <= LIVE_WITHIN_MS;
+  const reachedHead = () => {
+    atHeadMs = nowMs();
+    movedAtMs = atHeadMs;
+  };
 
   return {
     reading(from: LogPlace | undefined): void {
@@ -75,12 +90,13 @@ export function createProgress(name: string, log: Log) {
     took(last: RecordedEvent): void {
       position = last.position;
       lastRecordedAt = last.recordedAt;
+      movedAtMs = nowMs();
       reason = undefined;
     },
     caughtUp(): void {
       advance(consumer, 'live');
       caughtUpOnce = true;
-      atHeadMs = performance.now();
+      reachedHead();
     },
     standingBy(checkpoint: LogPlace | undefined, headAtStart: LogPlace | undefined): void {
       advance(consumer, 'standby');
@@ -99,17 +115,17 @@ export function createProgress(name: string, log: Log) {
       reason = why;
     },
     sawHead(place: LogPlace | undefined): void {
-      head = { place };
-      if (lagTo(place) === 0) atHeadMs = performance.now();
+      head = { place, seenAtMs: nowMs() };
+      if (lagTo(place) === 0) reachedHead();
     },
     lostSightOfHead(): void {
       head = undefined;
     },
     status(pending: PendingFigures | undefined): ConsumerStatus {
-      const lagEvents = head && lagTo(head.place);
+      const lagEvents = head && isRecent(head.seenAtMs) ? lagTo(head.place) : undefined;
       return {
         name,
-        state: consumer.state,
+        state: consumer.state === 'live' && !isRecent(movedAtMs) ? 'catchingUp' : consumer.state,
         position,
         caughtUpOnce,
         lagEvents,
@@ -129,7 +145,7 @@ export function createProgress(name: string, log: Log) {
     if (lagEvents === 0) return 0;
     const ages = [
       lastRecordedAt && Date.now() - lastRecordedAt.getTime(),
-      atHeadMs === undefined ? undefined : performance.now() - atHeadMs,
+      atHeadMs === undefined ? undefined : nowMs() - atHeadMs,
     ].filter((age) => age !== undefined);
     return ages.length === 0 ? undefined : Math.max(0, Math.min(...ages)) / 1000;
   }

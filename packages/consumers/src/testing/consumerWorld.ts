@@ -46,6 +46,9 @@ export function consumerWorld() {
       return pool;
     },
     get log() {
+    get connectionString() {
+      return database.connectionString;
+    },
       return log;
     },
     /** One row per event, so that the database refuses one applied twice. */
