@@ -1,7 +1,7 @@
 import type { RecordedEvent } from '@coffer/event-store';
 import { until } from '@coffer/testing';
 import { expect } from 'chai';
-import { readCheckpoint } from './consumersTable.ts';
+import { readCheckpoint, retireConsumer } from './consumersTable.ts';
 import { takeLease } from './lease.ts';
 import { type Projection, projecting } from './projecting.ts';
 import { reacting } from './reacting.ts';
@@ -375,6 +375,32 @@ describe('a consumer', () => {
       expect(troubles.map(String)).to.deep.equal([
         `LostLeaseError: The lease of consumer ${NAME} is no longer held here.`,
       ]);
+    });
+
+    it('is not waited for when it is of a time when the clock was ahead', async () => {
+      const key = { schema: SCHEMA, name: NAME };
+      const shared = { pool: world.pool, key, leaseMs: 60_000, onLost() {}, onTrouble() {} };
+      const leasedFor = (howLong: string) =>
+        world.pool.query(
+          `insert into ${SCHEMA}.consumers (name, epoch, owner, leased_until)
+             values ($1, 1, 'another', clock_timestamp() + $2::interval)
+           on conflict (name) do update set leased_until = excluded.leased_until`,
+          [NAME, howLong],
+        );
+      // Within twice its length it may be that of one who lives.
+      await leasedFor('110 seconds');
+      expect(await takeLease({ ...shared, owner: 'A' })).to.equal(undefined);
+      await leasedFor('1 hour');
+      const lease = await takeLease({ ...shared, owner: 'A' });
+      expect(lease?.epoch).to.equal('2');
+      await lease?.release();
+    });
+
+    it('is never had of a consumer that is retired', async () => {
+      const key = { schema: SCHEMA, name: NAME };
+      await retireConsumer(world.pool, key);
+      const options = { pool: world.pool, key, owner: 'A', leaseMs: 60_000, onLost() {}, onTrouble() {} };
+      expect(await takeLease(options)).to.equal(undefined);
     });
 
     it('has one holder at a time, and the next as soon as it is released', async () => {

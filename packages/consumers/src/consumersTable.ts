@@ -81,8 +81,9 @@ export async function saveCheckpoint(
 }
 
 /**
- * Takes the lease if it is free, expired, or already this owner's, by the database's clock. The epoch goes up, which
- * ends every right of the previous holder.
+ * Takes the lease if it is free, expired, or already this owner's, by the database's clock; also one that lasts longer
+ * than any, which is of a time when that clock was ahead. The epoch goes up, which ends every right of the previous
+ * holder, who may live. One that never ends is a retired consumer's.
  */
 export async function acquire(
   db: Queryable,
@@ -95,7 +96,9 @@ export async function acquire(
     `update ${key.schema}.consumers
         set epoch = epoch + 1, owner = $2, updated_at = clock_timestamp(),
             leased_until = clock_timestamp() + $3 * interval '1 millisecond'
-      where name = $1 and (leased_until is null or leased_until < clock_timestamp() or owner = $2)
+      where name = $1
+        and (leased_until is null or leased_until < clock_timestamp() or owner = $2
+             or (leased_until > clock_timestamp() + $3 * interval '2 milliseconds' and leased_until < 'infinity'))
       returning epoch, position, event_id, ordinal`,
     [key.name, owner, leaseMs],
   );

@@ -24,13 +24,17 @@ const stateIn = ({ state, format }: Row): ScrubState | undefined =>
   // This release wrote it, or one that writes the same format.
   state !== null && format === FORMAT ? (JSON.parse(state) as ScrubState) : undefined;
 
-/** Undefined if no turn is due, or another runner has it. */
+/**
+ * Undefined if no turn is due, or another runner has it. A turn that lasts longer than any is of a time when the
+ * database's clock was ahead, and is not waited for.
+ */
 export async function takeTurn(pool: Pool, owner: string): Promise<Turn | undefined> {
   const { rows } = await pool.query<Row>(
     `update records.scrub
         set turn = turn + 1, owner = $1, leased_until = clock_timestamp() + $2 * interval '1 millisecond'
       where (due_at is null or due_at <= clock_timestamp())
-        and (leased_until is null or leased_until < clock_timestamp())
+        and (leased_until is null or leased_until < clock_timestamp()
+             or leased_until > clock_timestamp() + $2 * interval '2 milliseconds')
       returning turn, state, format`,
     [owner, LEASE_MS],
   );

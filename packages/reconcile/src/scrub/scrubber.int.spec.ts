@@ -93,6 +93,15 @@ describe('the turns of the scrub', () => {
     expect(await stageOf()).to.equal('comparing');
   });
 
+  it('are not waited for when the dead one has them from a time when the clock was ahead', async () => {
+    const leasedFor = (howLong: string) =>
+      pool.query(`update records.scrub set leased_until = clock_timestamp() + $1::interval`, [howLong]);
+    await leasedFor('110 seconds');
+    expect(await takeTurn(pool, 'spec')).to.equal(undefined);
+    await leasedFor('1 hour');
+    expect(await takeTurn(pool, 'spec')).to.not.equal(undefined);
+  });
+
   it('are given back at once by a process that stops, and later by one in trouble', async () => {
     await scrubber().turn(signal);
     await scrubber().turn(signal);
