@@ -199,13 +199,17 @@ export function startConsumer(options: ConsumerOptions): Consumer {
     const stop = { code: error.code as ConsumerStop['code'], reason, event };
     options.onAlarm({ consumer: name, ...stop, error });
 
+    const notRecorded = (trouble: unknown) => {
+      tellTrouble(trouble);
+      return false;
+    };
     let isRecorded = false;
     while (!stopping.signal.aborted) {
       try {
-        if (!isRecorded) await recordStop(pool, key, epoch, stop);
-        isRecorded = true;
-        if (!event) return false;
-        if (await isSkipped(name, event)) return true;
+        // The row is for others to look at: whatever keeps it from being written does not keep the consumer stopped.
+        isRecorded ||= await recordStop(pool, key, epoch, stop).then(() => true, notRecorded);
+        if (event && (await isSkipped(name, event))) return true;
+        if (!event && isRecorded) return false;
       } catch (trouble) {
         tellTrouble(trouble);
       }

@@ -82,6 +82,36 @@ describe('a consumer that has stopped for good', () => {
     });
   }
 
+  it('resumes once told to skip an event that is quoted with what the database does not store', async () => {
+    world.log.append(8);
+    const quotes: Projection = {
+      async apply(_db, events) {
+        if (events.some(({ revision }) => revision === 3)) throw new Error('no such name: a\0b \ud800');
+      },
+    };
+    let isSkipped = false;
+    start(projecting([{ ...writesRows(), pass: async () => undefined }, quotes]), {
+      isSkipped: async () => isSkipped,
+    });
+    const stopped = async () => (await listConsumers(world.pool, SCHEMA))[0]?.stopped;
+    await until(async () => (await stopped()) !== undefined);
+    expect((await stopped())?.reason).to.match(/no such name: a\ufffdb \ufffd$/);
+    isSkipped = true;
+    await until(async () => (await checkpoint()) === '8');
+    expect((await rows()).join('')).to.equal('1235678');
+  });
+
+  it('resumes once told to, though it could not be recorded that it stopped', async () => {
+    await world.pool.query('alter table records.consumer_stops rename to lost');
+    world.log.append(8);
+    const poison = POISONS['an event that its projection throws on'];
+    start(projecting([{ ...writesRows(), pass: async () => undefined }, poison]), {
+      isSkipped: async () => true,
+    });
+    await until(async () => (await checkpoint()) === '8');
+    expect((await rows()).join('')).to.equal('1235678');
+  });
+
   it('takes an event with all its reactions, or skips it as a whole', async () => {
     const seen: string[] = [];
     const takesAll: Reaction = {

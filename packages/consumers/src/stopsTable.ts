@@ -23,6 +23,12 @@ export async function recordStop(
      on conflict (schema, name) do update
        set epoch = excluded.epoch, code = excluded.code, reason = excluded.reason, event = excluded.event,
            stopped_at = excluded.stopped_at`,
-    [schema, name, epoch, code, reason, event ? JSON.stringify(event) : null],
+    [schema, name, epoch, code, storable(reason), event ? JSON.stringify(event, storableIn) : null],
   );
 }
+
+/** The reason may quote an event, and JSON can say what Postgres does not store: NUL, and halves of a pair. */
+const storable = (text: string): string => text.toWellFormed().replaceAll('\0', '\ufffd');
+
+const storableIn = (_key: string, value: unknown): unknown =>
+  typeof value === 'string' ? storable(value) : value;
