@@ -151,8 +151,11 @@ class CannotApplyError extends Error {
   override readonly name = 'CannotApplyError';
 }
 
-/** Data exception and integrity constraint violation: the same rows would fail again. */
-const BAD_DATA = /^2[23]/;
+/**
+ * Data exception, integrity constraint violation, and program limit exceeded (a value that is too large for its index):
+ * the same rows would fail again. https://www.postgresql.org/docs/18/errcodes-appendix.html
+ */
+const BAD_DATA = /^(2[23]|54)/;
 
 /** Throws the first failure when all have ended: until then they may use the connection. */
 async function allDone(all: readonly Promise<void>[]): Promise<void> {

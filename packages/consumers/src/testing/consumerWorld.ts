@@ -1,4 +1,5 @@
 /** A database, a log in memory, and consumers started on them. Called in a `describe`: each test has its own. */
+import { randomBytes } from 'node:crypto';
 import { migrate, type Pool } from '@coffer/database';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { type Consumer, type ConsumerAlarm, type ConsumerOptions, startConsumer } from '../consumer.ts';
@@ -91,6 +92,14 @@ export const POISONS = {
       await db.query('select count(amount::numeric) from unnest($1::text[]) as amount', [values]);
     },
   },
+  'an event whose row is too large for its index': {
+    async apply(db, events) {
+      const notes = events.map(({ revision }) => (revision === 3 ? randomBytes(5_000).toString('hex') : ''));
+      await db.query(`insert into ${SCHEMA}.indexed select unnest($1::text[]) on conflict do nothing`, [
+        notes,
+      ]);
+    },
+  },
 } satisfies Record<string, Projection>;
 
 async function prepare(pool: Pool): Promise<void> {
@@ -98,4 +107,5 @@ async function prepare(pool: Pool): Promise<void> {
   await createConsumersTable(pool, SCHEMA);
   await migrate(pool, [consumerMigrations]);
   await pool.query(`create table ${SCHEMA}.seen (position integer primary key, writer text not null)`);
+  await pool.query(`create table ${SCHEMA}.indexed (note text primary key)`);
 }
