@@ -191,8 +191,9 @@ export async function renew(
   epoch: string,
   leaseMs: number,
 ): Promise<boolean> {
-  const { rowCount } = await db.query(
-    `update ${key.schema}.consumers set leased_until = clock_timestamp() + $3 * interval '1 millisecond'
+  // An answer that takes longer than the lease is worth nothing.
+  const bounded = {
+    text: `update ${key.schema}.consumers set leased_until = clock_timestamp() + $3 * interval '1 millisecond'
       where name = $1 and epoch = $2
       returning set_config('synchronous_commit', 'off', true)`,
     values: [key.name, epoch, leaseMs],

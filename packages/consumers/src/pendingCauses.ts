@@ -24,6 +24,8 @@ export interface PendingCause {
   dueMs: number;
   failures: number;
   state: CauseState;
+  /** An event after it was skipped, which may have been its effect: its act counts as its effect. */
+  mayBeSkipped: boolean;
 }
 
 export const advanceCause = transitionsOf<CauseState>('a cause', {

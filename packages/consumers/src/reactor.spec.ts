@@ -166,10 +166,33 @@ describe('a reactor', () => {
     expect(world.place()).to.equal('1');
   });
 
+  it('takes the act of a cause for its effect when an event after it is skipped', async () => {
+    const world = given({ isSkipped: ['Garbled'] });
+    await world.log(owed('a', 'alice'));
+    await world.caughtUp();
+    await world.log(owed('b', 'bob'), garbled(), owed('c', 'carol'));
+    expect(world.acts).to.deep.equal(['a']);
+    expect(world.place()).to.equal('1');
+    await world.pass(60_000);
+    expect(world.acts).to.deep.equal(['a', 'b', 'c']);
+    expect(world.place()).to.equal('3');
+  });
+
+  it('still owes a cause whose act fails when an event after it is skipped', async () => {
+    const world = given({ isSkipped: ['Garbled'], failing: ['a'] });
+    await world.log(other(), owed('a', 'alice'), garbled());
+    await world.caughtUp();
+    expect(world.place()).to.equal('1');
+    world.mend('a');
+    await world.pass(60_000);
+    expect(world.acts).to.deep.equal(['a', 'a']);
+    expect(world.place()).to.equal('3');
+  });
+
   it('names the event that a reaction cannot understand', async () => {
     const world = given();
     let thrown: unknown;
-    await world.log({ ...other(), type: 'Garbled' }).catch((error: unknown) => {
+    await world.log(garbled()).catch((error: unknown) => {
       thrown = error;
     });
     expect(thrown).to.be.instanceOf(PoisonEventError);
@@ -191,6 +214,8 @@ interface Fact {
 const owed = (key: string, target: string): Fact => ({ type: 'Owed', key, target });
 const paid = (key: string): Fact => ({ type: 'Paid', key, target: '' });
 const other = (): Fact => ({ type: 'Other', key: '', target: '' });
+/** No reaction understands it. */
+const garbled = (): Fact => ({ type: 'Garbled', key: '', target: '' });
 
 interface World extends ReactorOptions {
   readonly startingAt?: number;
@@ -203,6 +228,8 @@ interface World extends ReactorOptions {
   readonly reactions?: readonly string[];
   /** The reactions for which `Paid` is the effect; all of them by default. */
   readonly effectsOf?: readonly string[];
+  /** Types whose events are skipped. */
+  readonly isSkipped?: readonly string[];
 }
 
 function given(world: World = {}) {
@@ -213,6 +240,7 @@ function given(world: World = {}) {
     actsUntilStopped = false,
     reactions = ['pay'],
     effectsOf = reactions,
+    isSkipped = [],
   } = world;
   const clock = manualClock();
   const controller = new AbortController();
@@ -251,7 +279,7 @@ function given(world: World = {}) {
     place: startingAt === 0 ? undefined : { ...placeAt(startingAt), ordinal: startingAt },
     signal: controller.signal,
     onTrouble: (error) => troubles.push(error),
-    isSkipped: async () => false,
+    isSkipped: async ({ type }) => isSkipped.includes(type),
   });
 
   return {

@@ -68,6 +68,7 @@ export function createReactor(dependencies: {
           for (const noticed of reactions.map(noticedIn(event))) notice(noticed, event);
         } catch (error) {
           if (!(await isSkipped(event))) throw new PoisonEventError(event, error);
+          passOver();
         }
         last = checkpointAt(event, (last?.ordinal ?? 0) + 1);
       }
@@ -116,6 +117,7 @@ export function createReactor(dependencies: {
       dueMs,
       failures: 0,
       state: 'waiting',
+      mayBeSkipped: false,
     };
     pending.set(id, cause);
     lanes.add(cause);
@@ -126,6 +128,17 @@ export function createReactor(dependencies: {
     pending.delete(cause.id);
     if (pending.size <= mostPending) makeRoom();
     lanes.remove(cause);
+  }
+
+  /**
+   * The event that was skipped may be the effect of any cause before it, and is not read again: an act that returned has
+   * its effect in the log, so nothing is lost if that counts.
+   */
+  function passOver(): void {
+    for (const cause of [...pending.values()]) {
+      cause.mayBeSkipped = true;
+      if (cause.state === 'acted') settle(cause);
+    }
   }
 
   function waitMsOf(cause: PendingCause): number | undefined {
@@ -145,7 +158,7 @@ export function createReactor(dependencies: {
     // Its effect may have been read during the act.
     if (cause.state === 'settled') return;
     advanceCause(cause, 'acted');
-    if (crowded) settle(cause);
+    if (crowded || cause.mayBeSkipped) settle(cause);
     else lanes.remove(cause);
   }
 

@@ -46,10 +46,10 @@ export function consumerWorld() {
     get pool() {
       return pool;
     },
-    get log() {
     get connectionString() {
       return database.connectionString;
     },
+    get log() {
       return log;
     },
     /** One row per event, so that the database refuses one applied twice. */
