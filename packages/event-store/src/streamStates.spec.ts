@@ -240,6 +240,17 @@ describe('states of streams', () => {
     expect(errors).to.have.length(1);
   });
 
+  it('fold to the same when their snapshots cannot be loaded, which is told once for all that asked together', async () => {
+    const first = statesWith();
+    for (const number of [1, 2]) await count(first, number, 90);
+    await first.save(10_000);
+    metFrom();
+    const second = statesWith({ load: () => Promise.reject(new Error('nobody answers')) });
+    expect(await Promise.all([1, 2].map((number) => countOf(second, number)))).to.deep.equal([90, 90]);
+    expect(metFrom()).to.deep.equal(['fold 90', 'fold 90']);
+    expect(errors).to.have.length(1);
+  });
+
   it('of ended streams leave first, without a row, and an earlier row goes', async () => {
     const states = statesWith();
     await count(states, 1, 20);

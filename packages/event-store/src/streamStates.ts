@@ -168,12 +168,20 @@ export function createStreamStates(options: StreamStatesOptions): StreamStates {
   }
 
   async function restoreAll(all: readonly Folded[]): Promise<readonly (StreamState | undefined)[]> {
-    const restored =
-      (await snapshots?.load(all.map(placeOf), ({ of }, snapshot) => restore(of, snapshot))) ??
-      all.map(() => undefined);
+    const restored = (await loadAll(all)) ?? all.map(() => undefined);
     const sizes = restored.flatMap((state) => state?.bytes ?? []);
     meanBytes = sizes.reduce((sum, bytes) => sum + bytes, 0) / sizes.length || 0;
     return restored;
+  }
+
+  /** Undefined without an answer: then each is folded, which only takes longer. */
+  async function loadAll(all: readonly Folded[]) {
+    try {
+      return await snapshots?.load(all.map(placeOf), ({ of }, snapshot) => restore(of, snapshot));
+    } catch (error) {
+      onSnapshotError(error);
+      return undefined;
+    }
   }
 
   /** Undefined for a snapshot that cannot be decoded. */

@@ -22,11 +22,11 @@ export interface CopiedRows {
   readonly room: Buffer;
 }
 
-/** The rows of a query, in the memory given as long as they fit. No limit of time unless one is given. */
+/** The rows of a query, in the memory given as long as they fit. */
 export function copyRows(
   pool: Pool,
   query: string,
-  { room, timeoutMs = 0 }: { readonly room: Buffer; readonly timeoutMs?: number },
+  { room, timeoutMs }: { readonly room: Buffer; readonly timeoutMs: number },
 ): Promise<CopiedRows> {
   const text = `copy (${query}) to stdout (format binary)`;
   return withConnection(

@@ -1,9 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { migrate, type Pool } from '@coffer/database';
-import { createTestDatabase, type TestDatabase } from '@coffer/testing';
+import { createPool, migrate, type Pool } from '@coffer/database';
+import { createTestDatabase, failureOf, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { snapshotStoreContract } from '../snapshotStore.contract.ts';
 import type { SnapshotPlace } from '../snapshots.ts';
+import { createFaultProxy } from '../testing/faultProxy.ts';
 import { createPostgresSnapshotStore, forgetOldSnapshots, snapshotMigrations } from './snapshotStore.ts';
 
 describe('snapshots in Postgres', () => {
@@ -70,6 +71,30 @@ describe('snapshots in Postgres', () => {
     await store.save([large]);
     expect(await memoryOf(large)).not.to.equal(kept);
     expect((await memoryOf(one))?.byteLength).to.equal(64 * 1024 * 2);
+  });
+
+  it('are waited for only so long when the connection has fallen silent, and then come over another', async () => {
+    const url = new URL(database.connectionString);
+    const proxy = await createFaultProxy(Number(url.port));
+    url.port = String(proxy.port);
+    const proxied = createPool({
+      connectionString: url.href,
+      applicationName: 'spec',
+      onIdleError: () => undefined,
+    });
+    const store = createPostgresSnapshotStore(proxied, {
+      secret,
+      onForged: () => expect.fail(),
+      loadTimeoutMs: 250,
+    });
+    const load = () => store.load([{ stream, deciderVersion: 3 }], (_, found) => found.revision);
+    // The pool keeps the connection for the next question.
+    await proxied.query('select 1');
+    proxy.swallowReplies();
+    await failureOf(load());
+    expect(await load()).to.deep.equal([snapshot.revision]);
+    await proxied.end();
+    await proxy.close();
   });
 
   it('are returned as saved, on every node that has the secret', async () => {

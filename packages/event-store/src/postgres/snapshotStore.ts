@@ -61,6 +61,8 @@ export interface SnapshotStoreOptions {
   readonly secret: Uint8Array;
   /** Called for each snapshot found that is not ours. */
   readonly onForged: (place: SnapshotPlace) => void;
+  /** A fold is worth no longer wait, and others wait for the answer to the question before theirs. */
+  readonly loadTimeoutMs?: number;
 }
 
 /** As it was found. */
@@ -75,7 +77,7 @@ interface Row {
 
 export function createPostgresSnapshotStore(
   pool: Pool,
-  { secret, onForged }: SnapshotStoreOptions,
+  { secret, onForged, loadTimeoutMs = 3_000 }: SnapshotStoreOptions,
 ): SnapshotStore & KeptSnapshots {
   const key = createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', 'coffer snapshots', 32)));
   /** For the next states: made anew each time, it would be for the collector to clear away. */
@@ -103,9 +105,9 @@ export function createPostgresSnapshotStore(
   /** By index among the places. */
   const rowsOf = async (
     places: readonly SnapshotPlace[],
-    given: Buffer,
+    within: { readonly room: Buffer; readonly timeoutMs: number },
   ): Promise<{ readonly rows: ReadonlyMap<number, Row>; readonly room: Buffer }> => {
-    const { page, room } = await copyRows(pool, loadQuery(places), { room: given });
+    const { page, room } = await copyRows(pool, loadQuery(places), within);
     const rows = new Map<number, Row>();
     readRows(page, LOADED_COLUMNS, (view, at) => {
       const { row, end } = rowAt(page, view, at);
@@ -117,7 +119,7 @@ export function createPostgresSnapshotStore(
 
   return {
     async read(places) {
-      const { rows } = await rowsOf(places, roomFor(LEAST_ROOM_BYTES));
+      const { rows } = await rowsOf(places, { room: roomFor(LEAST_ROOM_BYTES), timeoutMs: READ_TIMEOUT_MS });
       return places.map((place, index) => {
         const row = rows.get(index);
         return row && keptIn(place, row);
@@ -136,7 +138,7 @@ export function createPostgresSnapshotStore(
     ) {
       const given = spareRoom ?? roomFor(LEAST_ROOM_BYTES);
       spareRoom = undefined;
-      const { rows, room } = await rowsOf(places, given);
+      const { rows, room } = await rowsOf(places, { room: given, timeoutMs: loadTimeoutMs });
       const restored: (Restored | undefined)[] = [];
       const endTurn = inTurns();
       for (const [index, place] of places.entries()) {
@@ -181,6 +183,8 @@ export function createPostgresSnapshotStore(
   };
 }
 
+/** For a verification, which cannot do without. */
+const READ_TIMEOUT_MS = 15_000;
 const LOADED_COLUMNS = 6;
 const LEAST_ROOM_BYTES = 64 * 1024;
 /** A question is for some 4 MiB of states, and memory that is full is doubled; a single state may be larger. */
