@@ -2,6 +2,7 @@
 import pg from 'pg';
 import type { BatchRow } from './appendCall.ts';
 import { APPEND_SESSION } from './appendSession.ts';
+import { endClient } from './ending.ts';
 
 export interface AppendConnection {
   /** The connection in use, or the one being opened. Rejects if none can be opened. */
@@ -35,10 +36,7 @@ export function createAppendConnection(options: {
     },
     drop,
     async end() {
-      await connected?.then(
-        (client) => client.end(),
-        () => undefined,
-      );
+      await connected?.then(endClient, () => undefined);
     },
   };
 
@@ -64,7 +62,7 @@ export function createAppendConnection(options: {
       alive = undefined;
       connected = undefined;
     }
-    client.end().catch(() => undefined);
+    void endClient(client);
   }
 }
 

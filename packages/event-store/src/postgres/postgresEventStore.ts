@@ -5,6 +5,7 @@ import { comparePositions, distance, parsePosition } from '../decimalPosition.ts
 import type { EventStore } from '../port.ts';
 import { type QueueLimits, queueLimits } from '../queueLimits.ts';
 import { createAppender } from './appender.ts';
+import { createPoolEnd } from './ending.ts';
 import { createLogReader } from './logReader.ts';
 import { sharePages } from './sharedPages.ts';
 import { subscription } from './subscription.ts';
@@ -41,6 +42,7 @@ export function createPostgresEventStore(options: PostgresEventStoreOptions): Ev
     // The next read opens a new connection and fails if it cannot.
     onIdleError: () => undefined,
   });
+  const endPool = createPoolEnd(pool);
   const reader = createLogReader(pool);
   const pageFrom = sharePages(reader.pageFrom);
   const wakeups = createWakeups({ connectionString, applicationName });
@@ -74,9 +76,8 @@ export function createPostgresEventStore(options: PostgresEventStoreOptions): Ev
     distance,
     async close() {
       closing.abort();
-      await appender.close();
-      await wakeups.close();
-      if (!pool.ending) await pool.end();
+      await Promise.all([appender.close(), wakeups.close()]);
+      if (!pool.ending) await endPool();
     },
   };
 }

@@ -4,6 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { endClient } from './ending.ts';
 
 export interface Wakeups {
   /** The number of wake-ups so far. Read it before reading the log, so that none is missed. */
@@ -73,24 +74,29 @@ export function createWakeups(options: {
         query_timeout: CONNECT_TIMEOUT_MS,
       });
       const lost = Promise.withResolvers<void>();
+      const closed = Promise.withResolvers<void>();
       // Whatever ends the connection ends the wait; the next round opens another.
       client.on('error', () => lost.resolve());
       client.on('end', () => lost.resolve());
       client.on('notification', wake);
-      const onClose = () => lost.resolve();
+      const onClose = () => closed.resolve();
       closing.signal.addEventListener('abort', onClose);
       try {
-        await client.connect();
-        await client.query('listen coffer_log');
+        await Promise.race([startListening(client), closed.promise]);
         wake();
-        if (!closing.signal.aborted) await lost.promise;
+        if (!closing.signal.aborted) await Promise.race([lost.promise, closed.promise]);
       } catch {
         // The store is away: readers notice by themselves, and polling continues.
         await delay(RECONNECT_MS, undefined, { signal: closing.signal }).catch(() => undefined);
       } finally {
         closing.signal.removeEventListener('abort', onClose);
-        await client.end().catch(() => undefined);
+        await endClient(client);
       }
     }
   }
+}
+
+async function startListening(client: pg.Client): Promise<void> {
+  await client.connect();
+  await client.query('listen coffer_log');
 }
