@@ -19,7 +19,10 @@ const REPLY_TIMEOUT_MS = 15_000;
 export function createAppendConnection(options: {
   readonly connectionString: string;
   readonly applicationName: string;
+  /** For the login, and again for the settings of the session. */
+  readonly openingTimeoutMs?: number;
 }): AppendConnection {
+  const { connectionString, applicationName, openingTimeoutMs = 5_000 } = options;
   let connected: Promise<pg.Client> | undefined;
   let alive: pg.Client | undefined;
 
@@ -42,17 +45,24 @@ export function createAppendConnection(options: {
 
   async function connect(): Promise<pg.Client> {
     const client = new pg.Client({
-      connectionString: options.connectionString,
-      application_name: options.applicationName,
-      connectionTimeoutMillis: 5_000,
+      connectionString,
+      application_name: applicationName,
+      connectionTimeoutMillis: openingTimeoutMs,
       keepAlive: true,
       pipeline: true,
       options: '-c default_transaction_isolation=read\\ committed',
     });
     // A lost connection fails the batches in flight; the next batch opens another.
     client.on('error', () => drop(client));
-    await client.connect();
-    await client.query(APPEND_SESSION);
+    try {
+      await client.connect();
+      // A server may be silent after the login as well, and every append waits for this one.
+      const session = { text: APPEND_SESSION, query_timeout: openingTimeoutMs };
+      await client.query(session);
+    } catch (error) {
+      void endClient(client);
+      throw error;
+    }
     alive = client;
     return client;
   }
