@@ -21,6 +21,7 @@ const OF_OTHERS: readonly (readonly [stream: string, event: Partial<EventToAppen
   ['order-2', { type: 'HoldClosed', data: '"a text"' }],
   ['order-2', { type: 'MoveRequested', data: '[1]' }],
   ['order-2', { type: 'AccountCredited', data: '{}', metadata: '<xml/>' }],
+  ['order-2', { type: 'AccountCredited', data: `{"a":${'['.repeat(50_000)}${']'.repeat(50_000)}}` }],
   [`account-live.${APP}`, { type: 'AccountCredited', data: '{}' }],
   [`account-prod.${APP}.usr_1.2`, { type: 'AccountCredited', data: '{}' }],
   [`account-live.${APP}.with a space`, { type: 'AccountCredited', data: '{}' }],

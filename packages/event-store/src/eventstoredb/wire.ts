@@ -2,6 +2,7 @@
 import type { RecordedEvent as ClientEvent } from '@eventstore/db-client';
 import { InvalidAppendError } from '../errors.ts';
 import type { EventToAppend, Position, RecordedEvent } from '../port.ts';
+import { jsonText } from './jsonText.ts';
 
 /** A place in EventStoreDB's log is a pair of numbers; both are kept, because only the pair is accepted again. */
 export interface WirePosition {
@@ -62,10 +63,20 @@ function checkText(text: string, what: string): void {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new InvalidAppendError(`The ${what} of an event must be a JSON object.`);
   }
-  if (JSON.stringify(value) !== text) {
+  if (written(value, what) !== text) {
     throw new InvalidAppendError(
       `The ${what} of an event must be written as JSON.stringify does; this store cannot keep any other form.`,
     );
+  }
+}
+
+/** Others who read the log may have nothing but `JSON.stringify`. */
+function written(value: object, what: string): string {
+  try {
+    return JSON.stringify(value);
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    throw new InvalidAppendError(`The ${what} of an event is nested too deeply.`, { cause });
   }
 }
 
@@ -88,5 +99,5 @@ export function recordedEvent(event: ClientEvent | undefined): RecordedEvent | u
 /** Bytes and texts are what others wrote that is not JSON: they are returned unchanged. */
 function textOf(value: unknown): string {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('utf8');
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  return typeof value === 'string' ? value : jsonText(value);
 }
