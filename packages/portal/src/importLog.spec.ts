@@ -243,8 +243,9 @@ describe('an import of streams', () => {
 });
 
 describe('a line of an export', () => {
-  for (const text of [...TEXTS, 'no JSON', '"x"', '{"dataText":"x"}']) {
-    it(`gives ${text} back to the byte`, () => {
+  const deep = `{"a":${'['.repeat(50_000)}${']'.repeat(50_000)}}`;
+  for (const text of [...TEXTS, 'no JSON', '"x"', '{"dataText":"x"}', deep]) {
+    it(`gives ${text.slice(0, 80)} back to the byte`, () => {
       const event: RecordedEvent = {
         stream: streamOf('a-b'),
         revision: 3,

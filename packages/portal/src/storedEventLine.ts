@@ -39,13 +39,14 @@ export function storedEventLine(event: RecordedEvent): StoredEventLine {
   };
 }
 
-/** Null if the text is not JSON: a store may hold what others have put there. */
+/** Null if the text cannot be written as JSON: a store may hold what others have put there. */
 function parsed(text: string): { readonly value: unknown; readonly isExact: boolean } {
   try {
     const value: unknown = JSON.parse(text);
-    return { value, isExact: JSON.stringify(value) === text };
+    // In an array, because a value that is nested too deeply for the line is a text as well.
+    return { value, isExact: JSON.stringify([value]) === `[${text}]` };
   } catch (error) {
-    if (error instanceof SyntaxError) return { value: null, isExact: false };
+    if (error instanceof SyntaxError || error instanceof RangeError) return { value: null, isExact: false };
     throw error;
   }
 }
