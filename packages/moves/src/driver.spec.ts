@@ -1,7 +1,9 @@
-import { buildTransfer, ChainUnreachableError } from '@coffer/solana';
+import { buildTransfer, ChainUnreachableError, referenceOf } from '@coffer/solana';
 import { expect } from 'chai';
+import { treasuryMovePlace } from './domain/moveIds.ts';
 import {
   carry,
+  depositOf,
   FEE_PAYER,
   type MoveWorld,
   moveWorld,
@@ -263,6 +265,17 @@ describe('a driver of moves', () => {
       expect(await world.find()).to.include({ status: 'confirmed', signature: own?.signature });
     });
   }
+
+  it('pays nothing to the references of other moves, which would then count as paid as well', async () => {
+    const world = moveWorld();
+    for (const other of ['ref-1', 'ref-2', 'ref-3', 'ref-4', 'ref-5', 'ref-6', 'ref-7', 'ref-8']) {
+      const toAddress = referenceOf(treasuryMovePlace('test', depositOf().appId, other).moveId);
+      const key = `to ${other}`;
+      await carry(world, world.driver(), await world.request({ key, operation: 'withdraw', toAddress }));
+      expect(await world.find(key)).to.include({ status: 'failed', errorCode: 'moves/recipient_refused' });
+    }
+    expect(world.simulated.sent).to.deep.equal([]);
+  });
 
   describe('two drivers of one move', () => {
     it('sign once: both send what is in the stream', async () => {

@@ -2,10 +2,17 @@
 import { createHash } from 'node:crypto';
 import { encodeBase58 } from '@coffer/kernel';
 import type { Address } from './port.ts';
+import { isOnCurve } from './web3/addresses.ts';
 
 /**
- * An address without a key that is included, read-only, in the transfer of the move: its `transactionsOf` are then all
- * transactions of the move.
+ * An address that is included, read-only, in the transfer of the move: its `transactionsOf` are then all transactions of
+ * the move. Anybody can compute it, so it is off the curve: no key can ever exist for it and no transfer goes to it.
+ * Otherwise the transfer of one move to the reference of another would count as both.
  */
-export const referenceOf = (moveId: string): Address =>
-  encodeBase58(createHash('sha256').update(`coffer move ${moveId}`, 'utf8').digest());
+export function referenceOf(moveId: string): Address {
+  for (let counter = 0; ; counter += 1) {
+    const hash = createHash('sha256').update(`coffer move ${moveId} ${counter}`, 'utf8').digest();
+    const address = encodeBase58(hash);
+    if (!isOnCurve(address)) return address;
+  }
+}

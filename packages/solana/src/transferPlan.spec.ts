@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { planTransfer } from './index.ts';
 import { tokenAccountData } from './memory/accounts.ts';
 import { SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from './programs/ids.ts';
+import { referenceOf } from './reference.ts';
 import { type MemoryChain, memoryChain } from './testing/index.ts';
 import { testWallet } from './testing/testWallet.ts';
 import { associatedTokenAddress } from './web3/addresses.ts';
@@ -55,11 +56,12 @@ describe('a transfer', () => {
       expect(await native(1n)).to.include({ outcome: 'possible' });
     });
 
-    it('goes only to wallets', async () => {
+    it('goes only to wallets: not to a token account, a program, a mint, or the reference of a move', async () => {
       const mint = chain.createMint();
       const tokenAccount = chain.giveTokens(mint, to, 1n);
       const offCurve = associatedTokenAddress(to, mint.address, TOKEN_2022_PROGRAM);
-      for (const recipient of [from, tokenAccount, offCurve, mint.address]) {
+      const reference = referenceOf('mov_01h455vb4pex5vsknk084sn02q');
+      for (const recipient of [from, tokenAccount, offCurve, mint.address, reference]) {
         expect(await native(1_000_000n, recipient), recipient).to.include({
           outcome: 'unacceptableRecipient',
         });

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import * as ids from '../programs/ids.ts';
 import { referenceOf } from '../reference.ts';
 import { MOST_SOURCES } from '../transferPlan.ts';
-import { associatedTokenAddress } from './addresses.ts';
+import { associatedTokenAddress, isOnCurve } from './addresses.ts';
 import { buildTransfer, MAX_TRANSACTION_BYTES, signatureOf, type TransferOrder } from './buildTransfer.ts';
 
 interface Keys {
@@ -141,8 +141,10 @@ describe('a transfer', () => {
     expect(() => withSignatures([Buffer.alloc(64), Buffer.alloc(63)])).to.throw();
   });
 
-  it('has a reference that never changes', () =>
-    expect(referenceOf(moveId)).to.equal('6HuSgQpwvqVq2ngqhMT1JL6HWj89XRKscdmEk2MZDtSA'));
+  it('has a reference that never changes, and that no key can ever own', () => {
+    expect(referenceOf(moveId)).to.equal('EzbJcKNrv6EuxaNTA4y4niWGXkY5amUTiUnfchyxLrcL');
+    for (let n = 0; n < 64; n++) expect(isOnCurve(referenceOf(`mov_${n}`)), `mov_${n}`).to.equal(false);
+  });
 
   it('of tokens in several accounts pays the whole from all of them, each after a memo, in one packet', () => {
     const sources = Array.from({ length: MOST_SOURCES }, (_, index) => ({
