@@ -44,6 +44,17 @@ describe('transactions in flight', () => {
     doubtful.leave();
   });
 
+  it('are lost when the chain says so, however many older ones no node can judge', async () => {
+    const { flights, clock, lost, calls } = sky();
+    const doubtful = signatures().map((signature) => flights.watch(flight(signature, 1n)));
+    lost.add('expired');
+    const { landed } = flights.watch(flight('expired'));
+    expect(await clock.runUntil(landed)).to.deep.equal({ outcome: 'lost' });
+    const polls = clock.nowMs() / POLICY.pollIntervalMs;
+    expect(calls.isLost).to.be.at.most(polls * 3 + 1);
+    for (const { leave } of doubtful) leave();
+  });
+
   it('are not sent while only watched, nor while in a block', async () => {
     const { flights, clock, calls, statuses } = sky();
     statuses.set('held', { slot: 1n, commitment: 'confirmed', error: null });

@@ -41,7 +41,7 @@ interface Entry extends Flight {
 /** The most that one call takes. */
 const SIGNATURES_PER_CALL = 256;
 const PARALLEL_SENDS = 32;
-/** If this many of the oldest are not lost, the younger ones are not either. */
+/** The most that one poll asks about without an answer of yes. */
 const MOST_NOT_LOST = 3;
 
 export function createFlights({
@@ -58,6 +58,7 @@ export function createFlights({
   const entries = new Set<Entry>();
   let isSending = false;
   let isPolling = false;
+  let polls = 0;
   let cancelSending = () => {};
   let cancelPolling = () => {};
 
@@ -167,12 +168,16 @@ export function createFlights({
     }
   }
 
-  /** Those that expire first come first: while they are not lost, no other is. */
+  /**
+   * Those that expire first come first: as long as they can land, all others can. But no is also said of what no node can
+   * judge, perhaps for ever, so every second poll asks in turn about those that were asked about longest ago.
+   */
   async function askForLost(): Promise<void> {
     const now = clock.nowMs();
+    polls += 1;
     const unknown = [...entries]
       .filter(({ status, askIfLostAtMs }) => status === undefined && askIfLostAtMs <= now)
-      .sort((one, other) => (one.lastValidBlockHeight < other.lastValidBlockHeight ? -1 : 1));
+      .sort(polls % 2 === 0 ? byLongestWait : byExpiry);
     let notLost = 0;
     for (const entry of unknown) {
       if (notLost === MOST_NOT_LOST) return;
@@ -183,3 +188,7 @@ export function createFlights({
     }
   }
 }
+
+const byExpiry = (one: Entry, other: Entry): number =>
+  Number(one.lastValidBlockHeight - other.lastValidBlockHeight);
+const byLongestWait = (one: Entry, other: Entry): number => one.askIfLostAtMs - other.askIfLostAtMs;
