@@ -5,7 +5,7 @@ import { type Address, type Chain, signatureOf } from '@coffer/solana';
 import { nextAttempt, type RequestedMove, type SignedAttempt } from './domain/move.ts';
 import type { Journey } from './journey.ts';
 import type { MovePolicy } from './policy.ts';
-import { isLastingRefusal, MoveRefusal, prepareTransfer } from './preparation.ts';
+import { type FeePayer, isLastingRefusal, MoveRefusal, prepareTransfer } from './preparation.ts';
 import type { RentSponsor } from './rent.ts';
 import type { PayingWallet } from './types.ts';
 import { untilAborted } from './waiting.ts';
@@ -34,13 +34,13 @@ export async function signAttempt(
   { environment, cause, signal }: Journey,
   known: RequestedMove,
   chain: Chain,
-  feePayer: PayingWallet,
+  feePayer: FeePayer,
 ): Promise<SignedAttempt> {
   const { terms } = known;
   const { moveId, appId, userId } = terms;
   const { unsigned, recent, rentPayer } = await untilAborted(
     signal,
-    prepareTransfer(chain, terms, feePayer.address, policy, {
+    prepareTransfer(chain, terms, feePayer, policy, {
       walletAt: (address) => walletAt(environment, address),
       isSponsored: () => rentSponsor.spend({ moveId, appId, environment, userId }),
     }),

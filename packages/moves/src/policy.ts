@@ -18,7 +18,9 @@ export interface MovePolicy {
   readonly refusalsToFail: number;
   /** How long a fetched blockhash is used for signing. */
   readonly blockhashLifetimeMs: number;
-  /** Moves prepared (checked, built, simulated) at a time. Does not limit those in flight. */
+  /** Calls of an environment at a time that look for what names its moves. */
+  readonly parallelSearches: number;
+  /** Moves of an environment prepared (checked, built, simulated) at a time. Does not limit those in flight. */
   readonly parallelPreparations: number;
   /** Pause after temporary trouble, doubling from the first to the most. */
   readonly firstRetryMs: number;
@@ -35,6 +37,7 @@ export const DEFAULT_POLICY: MovePolicy = {
   mostAttempts: 10,
   refusalsToFail: 3,
   blockhashLifetimeMs: 200,
+  parallelSearches: 32,
   parallelPreparations: 32,
   firstRetryMs: 500,
   mostRetryMs: 30_000,

@@ -311,10 +311,10 @@ describe('the preparation of a move', () => {
 
     it('waits for a chain to be configured, and reports it once', async () => {
       const world = moveWorld();
-      world.settings.hasChain = false;
+      world.settings.chainOf = () => undefined;
       const requested = await world.request();
       world.clock.after(60_000, () => {
-        world.settings.hasChain = true;
+        world.settings.chainOf = () => world.simulated.chain;
       });
       await carry(world, world.driver(), requested);
       expect(world.told).to.deep.equal(['no chain: test', 'signed', 'confirmed']);

@@ -5,7 +5,6 @@ import {
   type Address,
   buildTransfer,
   type Chain,
-  type ChainAccount,
   canSpare,
   planTransfer,
   type RecentBlockhash,
@@ -14,6 +13,7 @@ import {
 } from '@coffer/solana';
 import type { MoveTerms } from './domain/move.ts';
 import type { MoveFailureCode } from './errors.ts';
+import type { PayerFunds } from './feePayers.ts';
 import type { MovePolicy } from './policy.ts';
 import { isRentOfApp } from './rent.ts';
 import type { PayingWallet } from './types.ts';
@@ -40,6 +40,10 @@ export interface Prepared {
   readonly rentPayer: PayingWallet | undefined;
 }
 
+export interface FeePayer extends PayingWallet {
+  readonly funds: PayerFunds;
+}
+
 /** Who can pay for the account of a recipient without one. */
 export interface RentSources {
   /** The player's wallet whose key is kept and in use here; undefined for any other address. */
@@ -55,36 +59,32 @@ const SIGNATURE_BYTES = 64;
 export async function prepareTransfer(
   chain: Chain,
   terms: MoveTerms,
-  feePayer: Address,
+  feePayer: FeePayer,
   policy: MovePolicy,
   sources: RentSources,
 ): Promise<Prepared> {
   const { from, toAddress: to, mint, decimals, amount, moveId } = terms;
-  const [plan, [payer], emptyAccountRent] = await Promise.all([
-    planTransfer(chain, {
-      from: from.address,
-      to,
-      mint,
-      decimals,
-      amount,
-      // Other accounts of the owner do not count as the treasury's.
-      onlyAssociated: terms.operation === 'cashOut',
-    }),
-    chain.accounts([feePayer], 'confirmed'),
-    chain.rentMinimum(0),
-  ]);
+  const plan = await planTransfer(chain, {
+    from: from.address,
+    to,
+    mint,
+    decimals,
+    amount,
+    // Other accounts of the owner do not count as the treasury's.
+    onlyAssociated: terms.operation === 'cashOut',
+  });
   if (plan.outcome !== 'possible') throw refusalOf(plan, amount);
   const rentPayer = plan.createsAccount ? await rentPayerOf(chain, terms, plan.rent, sources) : undefined;
-  const signatures = BigInt(new Set([feePayer, from.address, rentPayer?.address ?? feePayer]).size);
-  const costs = { signatures, rent: rentPayer ? 0n : plan.rent };
-  mustAfford(payer, costs, emptyAccountRent, policy);
+  const { address: payer, funds } = feePayer;
+  const signatures = BigInt(new Set([payer, from.address, rentPayer?.address ?? payer]).size);
+  mustAfford(funds, policy, { signatures, rent: rentPayer ? 0n : plan.rent });
 
   const [asked, recent] = await Promise.all([
-    chain.recentPriorityFee([feePayer, ...plan.sources.map(({ account }) => account), plan.destination]),
+    chain.recentPriorityFee([payer, ...plan.sources.map(({ account }) => account), plan.destination]),
     chain.latestBlockhash(),
   ]);
   const unsigned = buildTransfer({
-    feePayer,
+    feePayer: payer,
     from: from.address,
     to,
     mint: plan.mint,
@@ -140,17 +140,16 @@ function refusalOf(problem: TransferProblem, amount: bigint): MoveRefusal {
   }
 }
 
-function mustAfford(
-  payer: ChainAccount | undefined,
-  { signatures, rent }: { readonly signatures: bigint; readonly rent: bigint },
-  rentMinimum: bigint,
+/** Throws if the fee payer cannot pay that; by default, for the cheapest transfer. */
+export function mustAfford(
+  { lamports: held, minimum }: PayerFunds,
   policy: Pick<MovePolicy, 'priorityFeeCapLamports' | 'rentAllowanceLamports'>,
+  { signatures, rent } = { signatures: 2n, rent: 0n },
 ): void {
   if (rent > policy.rentAllowanceLamports) {
     throw new PreparationError(`An account costs ${rent} lamports of rent; the allowance is less.`);
   }
-  const needed = signatures * SIGNATURE_FEE_LAMPORTS + policy.priorityFeeCapLamports + rent + rentMinimum;
-  const held = payer?.lamports ?? 0n;
+  const needed = signatures * SIGNATURE_FEE_LAMPORTS + policy.priorityFeeCapLamports + rent + minimum;
   if (held < needed) {
     throw new PreparationError(`The fee payer holds ${held} lamports and needs ${needed}: send it some.`);
   }

@@ -23,23 +23,44 @@ export type Found =
   /** Something that names the move is not finalized yet: its result must be awaited. */
   | { readonly outcome: 'undecided'; readonly signature: string };
 
-const PAGE = 1_000;
+export interface Searched {
+  /** Undefined if nothing of ours was ever in a block, as far as the chain knows. */
+  readonly found: Found | undefined;
+  /** Of what was looked at, the `MOST_NEWEST` newest. */
+  readonly newest: readonly Signature[];
+}
 
-/** Undefined if nothing of ours was ever in a block, as far as the chain knows. */
+export type SearchedChain = Pick<Chain, 'transactionsOf' | 'transaction'>;
+
+const PAGE = 1_000;
+const MOST_NEWEST = 10;
+
 export async function searchOnChain(
-  chain: Pick<Chain, 'transactionsOf' | 'transaction'>,
+  chain: SearchedChain,
   terms: TransferTerms,
   feePayer: Address,
-): Promise<Found | undefined> {
+): Promise<Searched> {
   let failed: Found | undefined;
   let undecided: Found | undefined;
+  const newest: Signature[] = [];
   for await (const signature of namedBy(chain, referenceOf(terms.moveId))) {
+    if (newest.length < MOST_NEWEST) newest.push(signature);
     const verdict = await judge(chain, signature, terms, feePayer);
     if (verdict === 'undecided') undecided = { outcome: 'undecided', signature };
-    else if (verdict?.outcome === 'moved') return verdict;
+    else if (verdict?.outcome === 'moved') return { found: verdict, newest };
     else failed ??= verdict;
   }
-  return undecided ?? failed;
+  return { found: undecided ?? failed, newest };
+}
+
+/** Whether anything names the move that the search has not looked at: it would be among the newest. */
+export async function isNamedSince(
+  chain: Pick<Chain, 'transactionsOf'>,
+  moveId: string,
+  newest: readonly Signature[],
+): Promise<boolean> {
+  const named = await chain.transactionsOf(referenceOf(moveId), { limit: MOST_NEWEST });
+  return named.some(({ signature }) => !newest.includes(signature));
 }
 
 /** The effect of the transaction for the move; undefined if it is not the move's: anybody can name the move. */

@@ -16,6 +16,8 @@ export async function pauseOn(clock: MonotonicClock, delayMs: number, signal: Ab
   await untilAborted(signal, promise).finally(cancel);
 }
 
+export type Gate = ReturnType<typeof createGate>;
+
 /** Admits a limited number at a time; the others wait in order of arrival. */
 export function createGate(width: number) {
   const waiting = new Set<() => void>();

@@ -2,7 +2,8 @@
 
 import { createCommandHandler, type EventStore, type StreamEvent } from '@coffer/event-store';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
-import { type FailPointName, noFailPoint } from '@coffer/kernel';
+import { type Environment, type FailPointName, noFailPoint } from '@coffer/kernel';
+import type { Chain } from '@coffer/solana';
 import { testWallet } from '@coffer/solana/testing';
 import { patiently } from '@coffer/testing';
 import type { MoveSigner } from '../attempt.ts';
@@ -68,7 +69,7 @@ export function moveWorld(policy: Partial<MovePolicy> = {}) {
   const told: string[] = [];
   const signings: string[] = [];
   const settings = {
-    hasChain: true,
+    chainOf: (_environment: Environment): Chain | undefined => simulated.chain,
     storeFails: () => false,
     feePayer: FEE_PAYER as PayingWallet | undefined,
     refuseToSign: (_walletId: string): Error | undefined => undefined,
@@ -106,7 +107,7 @@ export function moveWorld(policy: Partial<MovePolicy> = {}) {
         throw dying.signal.reason;
       };
       const driver = createMoveDriver({
-        chainOf: () => (settings.hasChain ? simulated.chain : undefined),
+        chainOf: (environment) => settings.chainOf(environment),
         signer,
         feePayerOf: async () => settings.feePayer,
         walletAt: async (_environment, address) => settings.kept.find((one) => one.address === address),
@@ -130,13 +131,13 @@ export function moveWorld(policy: Partial<MovePolicy> = {}) {
       });
       return { ...driver, dying };
     },
-    async request(change: Partial<MoveOrder> = {}): Promise<StreamEvent> {
+    async request(change: Partial<MoveOrder> = {}, environment: Environment = 'test'): Promise<StreamEvent> {
       const order = depositOf(change);
-      const place = treasuryMovePlace('test', APP, order.key);
+      const place = treasuryMovePlace(environment, APP, order.key);
       return (await createMoves({ handler, store }).request(place, order, context())).requested;
     },
-    find: (key = 'ref-1'): Promise<MoveState | undefined> =>
-      createMoves({ handler, store }).find(treasuryMovePlace('test', APP, key), context()),
+    find: (key = 'ref-1', environment: Environment = 'test'): Promise<MoveState | undefined> =>
+      createMoves({ handler, store }).find(treasuryMovePlace(environment, APP, key), context()),
     async eventsOf({ stream }: StreamEvent): Promise<string[]> {
       const types: string[] = [];
       for await (const page of store.readStream(stream)) types.push(...page.map(({ type }) => type));

@@ -104,7 +104,7 @@ async function foundOnChain(
     if (verdict !== 'undecided') return verdict;
     return (await chain.absence(signature, slot ?? 0n)) === 'unknown' ? undefined : 'untold';
   }
-  const found = await searchOnChain(chain, terms, feePayer);
+  const { found } = await searchOnChain(chain, terms, feePayer);
   if (found?.outcome === 'undecided') return 'untold';
   if (found) return { ...found, outcome: found.outcome };
   // Only a history that begins before the move was requested can prove that there is none.
