@@ -11,6 +11,8 @@ const FAILURES = {
     'A topic does not exist and may not be created (COFFER_KAFKA_CREATE_TOPICS); docs/kafka.md says how to create it.',
   'kafka/places_not_compacted':
     'The topic that holds how far the relay is must have cleanup.policy=compact and nothing else, or its place would be lost.',
+  'kafka/places_partitioned':
+    'The topic that holds how far the relay is must have one partition, or the relay would begin at an older place. Delete it and create it with one, or set another COFFER_KAFKA_TOPIC_PREFIX; docs/kafka.md says which.',
   'kafka/message_too_large':
     'A message is larger than its topic takes. Raise max.message.bytes of the topic, then restart the relay.',
   'kafka/storage_failed': 'A Kafka broker cannot write to its disk.',

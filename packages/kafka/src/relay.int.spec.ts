@@ -101,6 +101,25 @@ describeKafka('the relay to Kafka', (brokers) => {
     await world.expectTopicsToEqualLog();
   });
 
+  it('refuses a topic of places with several partitions, and publishes nothing', async () => {
+    await world.append(sessionStream('a'), 3);
+    const admin = specClient(brokers()).admin();
+    await admin.connect();
+    const topic = `${world.prefix}.relay-places`;
+    const configEntries = [{ name: 'cleanup.policy', value: 'compact' }];
+    await admin.createTopics({ waitForLeaders: true, topics: [{ topic, numPartitions: 2, configEntries }] });
+    const refused = world.start();
+    await until(() => world.failures.includes('kafka/places_partitioned'));
+    expect(String(world.troubles)).to.include(`${topic}: 2 partitions`);
+    await refused.stop();
+    expect(await admin.listTopics()).to.not.include(`${world.prefix}.test.playSession`);
+
+    await admin.deleteTopics({ topics: [topic] });
+    await admin.disconnect();
+    world.start();
+    await world.expectTopicsToEqualLog();
+  });
+
   it('publishes the largest event that the log takes, and many large ones', async () => {
     for (let number = 0; number < 8; number++) {
       await world.append(

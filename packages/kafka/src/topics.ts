@@ -1,5 +1,5 @@
 /** Topics as the relay finds or makes them. */
-import type { ConfigResourceTypes, ITopicConfig, Kafka } from 'kafkajs';
+import type { Admin, ConfigResourceTypes, ITopicConfig, Kafka } from 'kafkajs';
 import { withAdmin } from './client.ts';
 import { KafkaFailure } from './failures.ts';
 import type { KafkaSettings } from './settings.ts';
@@ -52,18 +52,24 @@ export async function openTopics(kafka: Kafka, settings: KafkaSettings, places: 
         });
         await admin.createTopics({ topics, waitForLeaders: true });
       }
-      if (unknown.includes(places)) {
-        const { resources } = await admin.describeConfigs({
-          includeSynonyms: false,
-          resources: [{ type: TOPIC, name: places, configNames: ['cleanup.policy'] }],
-        });
-        const policy = resources[0]?.configEntries[0]?.configValue;
-        if (policy !== 'compact')
-          throw new KafkaFailure('kafka/places_not_compacted', `${places}: ${policy}`);
-      }
+      if (unknown.includes(places)) await refuseOtherShape(admin, places);
     });
     for (const name of unknown) known.add(name);
   };
   await ensure(new Set([places]));
   return { ensure };
+}
+
+/** It would lose places unless it is compacted. Whoever reads it ends at a message of their own, which ends one partition. */
+async function refuseOtherShape(admin: Admin, places: string): Promise<void> {
+  const { resources } = await admin.describeConfigs({
+    includeSynonyms: false,
+    resources: [{ type: TOPIC, name: places, configNames: ['cleanup.policy'] }],
+  });
+  const policy = resources[0]?.configEntries[0]?.configValue;
+  if (policy !== 'compact') throw new KafkaFailure('kafka/places_not_compacted', `${places}: ${policy}`);
+  const { topics } = await admin.fetchTopicMetadata({ topics: [places] });
+  const partitions = topics[0]?.partitions.length;
+  if (partitions !== 1)
+    throw new KafkaFailure('kafka/places_partitioned', `${places}: ${partitions} partitions`);
 }
