@@ -131,11 +131,17 @@ function relaying(
     const kafka = await createClient(settings);
     const topics = await openTopics(kafka, settings, names.places);
     const common = { kafka, topics, placesTopic: names.places };
-    const facts = await openPublisher({ ...common, name: factsId });
+    // Together: neither reads past what a former relay left open under the other's id, and only the other one ends that.
+    const opening = [
+      openPublisher({ ...common, name: factsId }),
+      openPublisher({ ...common, name: envelopesId }),
+    ] as const;
     try {
-      return { facts, envelopes: await openPublisher({ ...common, name: envelopesId }) };
+      const [facts, envelopes] = await Promise.all(opening);
+      return { facts, envelopes };
     } catch (error) {
-      await facts.close();
+      const settled = await Promise.allSettled(opening);
+      await Promise.all(settled.map((one) => one.status === 'fulfilled' && one.value.close()));
       throw error;
     }
   }
