@@ -2,7 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { startKafkaBroker } from '@coffer/testing';
-import { MOST_BATCH_BYTES, PAGE_SIZE } from '../../packages/kafka/src/relay.ts';
+import { MOST_BATCH_BYTES } from '../../packages/kafka/src/batchLimit.ts';
+import { PAGE_SIZE } from '../../packages/kafka/src/relay.ts';
 import type { KafkaSettings } from '../../packages/kafka/src/settings.ts';
 import type { BareOrder } from './bareKafka.ts';
 import { judge, ratios, type Verdict } from './bars.ts';

@@ -4,6 +4,7 @@ import { ourLog } from '@coffer/event-store';
 import { createPostgresEventStore } from '@coffer/event-store/postgres';
 import { startRelay } from '../../packages/kafka/src/relay.ts';
 import type { KafkaSettings } from '../../packages/kafka/src/settings.ts';
+import { nothingTold } from '../../packages/kafka/src/testing/nothingTold.ts';
 import { specClient } from '../../packages/kafka/src/testing/topicReader.ts';
 import { quantile } from './pacing.ts';
 
@@ -44,7 +45,7 @@ async function relay(databaseUrl: string, settings: KafkaSettings): Promise<numb
     pool,
     store: ourLog(store),
     settings,
-    toldEvents: { lasts: async () => [], after: async () => [], idsAt: async () => new Map() },
+    toldEvents: nothingTold,
     observer: {
       onConnected() {
         beganMs = performance.now();

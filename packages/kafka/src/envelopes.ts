@@ -1,11 +1,13 @@
 /** Passes on what webhooks tell, app by app in the order of its numbers, each once: the places go with the messages. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { PoisonEventError } from '@coffer/consumers';
 import { LogRewrittenError } from '@coffer/event-store';
 import { z } from 'zod';
+import type { BatchLimit } from './batchLimit.ts';
 import { unlessAborted } from './client.ts';
 import { type Message, toldMessage } from './domain/messages.ts';
 import type { TopicNames } from './domain/topics.ts';
-import type { Publisher } from './publisher.ts';
+import { type Publisher, TooLargeError } from './publisher.ts';
 import type { ToldEvent, ToldEvents } from './toldEvents.ts';
 
 /** How far an app is, with the last number in each environment: whoever reads one topic sees that none is missing. */
@@ -23,7 +25,7 @@ interface EnvelopesOptions {
   readonly name: string;
   readonly toldEvents: ToldEvents;
   readonly topics: Pick<TopicNames, 'events'>;
-  readonly mostBytes: number;
+  readonly limit: BatchLimit<ToldEvent>;
   readonly signal: AbortSignal;
   readonly fail: (error: unknown) => void;
   readonly onPublished: (count: number) => void;
@@ -35,7 +37,7 @@ const OF_EACH_APP = 200;
 
 /** Ends when the signal aborts, or after `fail`. */
 export async function startEnvelopes(options: EnvelopesOptions): Promise<void> {
-  const { publisher, toldEvents, signal, fail, onPublished } = options;
+  const { toldEvents, limit, signal, fail } = options;
   try {
     const places = placesIn(options);
     await refuseOtherEvents(places, toldEvents);
@@ -50,19 +52,30 @@ export async function startEnvelopes(options: EnvelopesOptions): Promise<void> {
         await delay(POLL_MS, undefined, { signal }).catch(() => undefined);
         continue;
       }
-      const moved = new Map<string, AppPlace>();
-      const messages = told.map((event) =>
-        messageOf(event, moved.get(event.appId) ?? places.get(event.appId), moved),
-      );
-      const reached = new Map(
-        [...moved].map(([appId, place]) => [placeKey(options.name, appId), JSON.stringify(place)]),
-      );
-      await unlessAborted(publisher.publish(messages, reached, options.mostBytes), signal);
-      for (const [appId, place] of moved) places.set(appId, place);
-      onPublished(messages.length);
+      const { page, refused } = limit.split(told);
+      if (page.length > 0) await publishPage(page, places);
+      if (refused) throw new PoisonEventError(await toldEvents.sourceOf(refused.event), refused.failure);
     }
   } catch (error) {
     if (!signal.aborted) fail(error);
+  }
+
+  async function publishPage(events: readonly ToldEvent[], places: Map<string, AppPlace>): Promise<void> {
+    const moved = new Map<string, AppPlace>();
+    const messages = events.map((event) =>
+      messageOf(event, moved.get(event.appId) ?? places.get(event.appId), moved),
+    );
+    const reached = new Map(
+      [...moved].map(([appId, place]) => [placeKey(options.name, appId), JSON.stringify(place)]),
+    );
+    try {
+      await unlessAborted(options.publisher.publish(messages, reached, limit.mostBytes()), signal);
+    } catch (error) {
+      if (error instanceof TooLargeError) limit.learn(error, events);
+      throw error;
+    }
+    for (const [appId, place] of moved) places.set(appId, place);
+    options.onPublished(messages.length);
   }
 
   function messageOf(event: ToldEvent, before: AppPlace | undefined, moved: Map<string, AppPlace>): Message {

@@ -27,11 +27,14 @@ export class TooLargeError extends KafkaFailure {
   /** Which of the messages were in it. */
   readonly from: number;
   readonly count: number;
+  /** About how large it was. */
+  readonly bytes: number;
 
-  constructor(from: number, count: number, cause: KafkaFailure) {
+  constructor({ from, count, bytes }: Pick<TooLargeError, 'from' | 'count' | 'bytes'>, cause: KafkaFailure) {
     super('kafka/message_too_large', cause.message, cause);
     this.from = from;
     this.count = count;
+    this.bytes = bytes;
   }
 }
 
@@ -77,15 +80,14 @@ export async function openPublisher({
     try {
       const transaction = await producer.transaction();
       const placed = [...reached].map(([key, value]) => placeMessage(key, value));
-      for (const { from, count, topicMessages, isLast } of batchesOf(messages, mostBytes)) {
+      for (const batch of batchesOf(messages, mostBytes)) {
+        const { topicMessages, isLast } = batch;
         const all = isLast ? [...topicMessages, { topic: placesTopic, messages: placed }] : topicMessages;
         try {
           await transaction.sendBatch({ acks: -1, topicMessages: all });
         } catch (error) {
           const failure = failureOf(error);
-          throw failure.code === 'kafka/message_too_large'
-            ? new TooLargeError(from, count, failure)
-            : failure;
+          throw failure.code === 'kafka/message_too_large' ? new TooLargeError(batch, failure) : failure;
         }
       }
       await transaction.commit();
@@ -98,6 +100,7 @@ export async function openPublisher({
 interface Batch {
   readonly from: number;
   readonly count: number;
+  readonly bytes: number;
   readonly topicMessages: TopicMessages[];
   readonly isLast: boolean;
 }
@@ -110,12 +113,13 @@ function* batchesOf(messages: readonly Message[], mostBytes: number): Generator<
     let bytes = 0;
     for (; to < messages.length; to++) {
       const message = messages[to];
-      bytes += message ? sizeOf(message) : 0;
-      if (to > from && bytes > mostBytes) break;
+      const size = message ? sizeOf(message) : 0;
+      if (to > from && bytes + size > mostBytes) break;
+      bytes += size;
     }
     const byTopic = Map.groupBy(messages.slice(from, to), ({ topic }) => topic);
     const topicMessages = [...byTopic].map(([topic, ofTopic]) => ({ topic, messages: ofTopic }));
-    yield { from, count: to - from, topicMessages, isLast: to >= messages.length };
+    yield { from, count: to - from, bytes, topicMessages, isLast: to >= messages.length };
     from = to;
   } while (from < messages.length);
 }

@@ -13,6 +13,24 @@ describeKafka('the relay to Kafka', (brokers) => {
       return state === 'stopped' ? reason : undefined;
     });
 
+  const limitTopic = async (name: string, mostBytes: number) => {
+    const admin = specClient(brokers()).admin();
+    await admin.connect();
+    const configEntries = [{ name: 'max.message.bytes', value: String(mostBytes) }];
+    await admin.alterConfigs({ validateOnly: false, resources: [{ type: 2, name, configEntries }] });
+    await admin.disconnect();
+  };
+  /** That of test events, as an operator makes it, for messages of so many bytes. */
+  const topicOfEvents = async (mostBytes: number) => {
+    const topic = `${world.prefix}.test.events`;
+    const admin = specClient(brokers()).admin();
+    await admin.connect();
+    await admin.createTopics({ waitForLeaders: true, topics: [{ topic, numPartitions: 1 }] });
+    await admin.disconnect();
+    await limitTopic(topic, mostBytes);
+    return topic;
+  };
+
   // The broker of this suite may just have started, and loads its groups when the first of them is asked for.
   it('begins without trouble at a broker that is still loading', async () => {
     await world.append(sessionStream('a'), 1);
@@ -138,12 +156,7 @@ describeKafka('the relay to Kafka', (brokers) => {
     await until(() => first.status().state === 'live' && first.status().lagEvents === 0);
     await first.stop();
     const topic = `${world.prefix}.test.playSession`;
-    const admin = specClient(brokers()).admin();
-    await admin.connect();
-    await admin.alterConfigs({
-      validateOnly: false,
-      resources: [{ type: 2, name: topic, configEntries: [{ name: 'max.message.bytes', value: '20000' }] }],
-    });
+    await limitTopic(topic, 20_000);
     await world.append(sessionStream('a'), 100);
     await world.append(sessionStream('b'), 1, JSON.stringify({ text: 'x'.repeat(30_000) }));
     await world.append(sessionStream('a'), 5);
@@ -157,13 +170,48 @@ describeKafka('the relay to Kafka', (brokers) => {
 
     // The topic takes it after all.
     await second.stop();
-    await admin.alterConfigs({
-      validateOnly: false,
-      resources: [{ type: 2, name: topic, configEntries: [{ name: 'max.message.bytes', value: '200000' }] }],
-    });
-    await admin.disconnect();
+    await limitTopic(topic, 200_000);
     world.start();
     await world.expectTopicsToEqualLog();
+  });
+
+  it('sends envelopes in smaller batches to a topic that takes less, and facts meanwhile', async () => {
+    const topic = await topicOfEvents(20_000);
+    world.told.tell(APP, 'test', 200, 1_000);
+    await world.append(sessionStream('a'), 5);
+    world.start();
+    const messages = await readTopics(brokers(), new Set([topic]), (read) => read.length >= 200);
+    expect(messages.map(({ headers }) => Number(headers.sequence))).to.deep.equal(
+      Array.from({ length: 200 }, (_, index) => index + 1),
+    );
+    await world.expectTopicsToEqualLog();
+    expect(world.alarms).to.deep.equal([]);
+    // Each refusal ends a session, whose open transaction holds up none that follows; each teaches, and none is repeated.
+    expect(new Set(world.failures)).to.deep.equal(new Set(['kafka/message_too_large']));
+    expect(world.failures.length).to.be.lessThan(7);
+  });
+
+  it('stops before an envelope that its topic does not take, names its source, and has published all before it', async () => {
+    const topic = await topicOfEvents(20_000);
+    await world.append(sessionStream('a'), 1);
+    world.told.tell(APP, 'test', 30, 1_000);
+    world.told.tell(APP, 'test', 1, 30_000);
+    world.told.tell(APP, 'test', 2);
+    const relay = world.start();
+    expect(await stoppedReason(relay)).to.match(
+      /^consumer\/poison_event: BetPlaced at revision 0 of playSession-test\..*\.a .*kafka\/message_too_large.*31 of app_/,
+    );
+    const messages = await readTopics(brokers(), new Set([topic]), (read) => read.length >= 30);
+    expect(messages.length).to.equal(30);
+
+    // The topic takes it after all.
+    await relay.stop();
+    await limitTopic(topic, 200_000);
+    world.start();
+    const all = await readTopics(brokers(), new Set([topic]), (read) => read.length >= 33);
+    expect(all.map(({ headers }) => Number(headers.sequence))).to.deep.equal(
+      Array.from({ length: 33 }, (_, index) => index + 1),
+    );
   });
 
   it('passes on what webhooks tell, by app, each once, with the number before it in the same environment', async () => {

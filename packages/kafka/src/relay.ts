@@ -17,6 +17,7 @@ import {
 } from '@coffer/consumers';
 import type { Position, RecordedEvent } from '@coffer/event-store';
 import { z } from 'zod';
+import { createBatchLimit } from './batchLimit.ts';
 import { createClient, unlessAborted } from './client.ts';
 import { factMessage, type Message } from './domain/messages.ts';
 import { topicNames } from './domain/topics.ts';
@@ -24,7 +25,7 @@ import { startEnvelopes } from './envelopes.ts';
 import { KafkaFailure } from './failures.ts';
 import { openPublisher, type Publisher, TooLargeError } from './publisher.ts';
 import type { KafkaSettings } from './settings.ts';
-import type { ToldEvents } from './toldEvents.ts';
+import type { ToldEvent, ToldEvents } from './toldEvents.ts';
 import { openTopics } from './topics.ts';
 
 export const KAFKA_CONSUMER = { schema: 'records', name: 'kafka' } as const;
@@ -46,8 +47,6 @@ export interface RelayOptions extends Omit<ConsumerOptions, 'schema' | 'name' | 
 export const PAGE_SIZE = 4_000;
 /** The least time between transactions: each takes a broker milliseconds, however little is in it. */
 const PAGE_INTERVAL_MS = 250;
-/** Less than what a topic takes as one batch unless it is configured otherwise: 1,048,588. */
-export const MOST_BATCH_BYTES = 900_000;
 
 /** Of what a broker knows when it starts. */
 const MOST_LOADING_MS = 30_000;
@@ -87,9 +86,8 @@ function relaying(
   const factsId = `${settings.topicPrefix}.relay`;
   const envelopesId = `${settings.topicPrefix}.envelope-relay`;
   let opened: Opened | undefined;
-  let mostBytes = MOST_BATCH_BYTES;
-  /** The event whose message its topic does not take. */
-  let tooLarge: { readonly id: string; readonly failure: KafkaFailure } | undefined;
+  const factsLimit = createBatchLimit<RecordedEvent>(({ stream, revision }) => `${revision} of ${stream}`);
+  const envelopesLimit = createBatchLimit<ToldEvent>(({ appId, sequence }) => `${sequence} of ${appId}`);
 
   return { resume, begin, close };
 
@@ -155,18 +153,16 @@ function relaying(
       name: envelopesId,
       toldEvents,
       topics: names,
-      mostBytes: MOST_BATCH_BYTES,
+      limit: envelopesLimit,
       signal,
       fail: (error) => fail(observed(error)),
       onPublished: (count) => observer.onPublished('envelopes', count),
     });
     return {
       async take(events) {
-        const end = events.findIndex(({ id }) => id === tooLarge?.id);
-        const page = end < 0 ? events : events.slice(0, end);
+        const { page, refused } = factsLimit.split(events);
         await publishPage(page);
-        const refused = events[end];
-        if (refused && !signal.aborted) throw new PoisonEventError(refused, tooLarge?.failure);
+        if (refused && !signal.aborted) throw new PoisonEventError(refused.event, refused.failure);
       },
       caughtUp() {},
       async end() {
@@ -185,11 +181,11 @@ function relaying(
       const messages = events.map((event, index) => messageOf(event, before + index + 1));
       const places = new Map([[placeKey(factsId), JSON.stringify(reached)]]);
       try {
-        await unlessAborted(facts.publish(messages, places, mostBytes), signal);
+        await unlessAborted(facts.publish(messages, places, factsLimit.mostBytes()), signal);
       } catch (error) {
         // Committed or not: whoever resumes reads which.
         if (signal.aborted) return;
-        if (error instanceof TooLargeError) narrow(error, events);
+        if (error instanceof TooLargeError) factsLimit.learn(error, events);
         throw observed(error);
       }
       await save(pool, place, reached);
@@ -204,13 +200,6 @@ function relaying(
     } catch (error) {
       throw new PoisonEventError(event, error);
     }
-  }
-
-  /** After a refusal nothing else may be sent by the same producer: the next session sends less at once. */
-  function narrow({ from, count, ...failure }: TooLargeError, events: readonly RecordedEvent[]): void {
-    const [first] = events.slice(from);
-    if (count > 1) mostBytes = Math.ceil(mostBytes / 2);
-    else if (first) tooLarge = { id: first.id, failure: new KafkaFailure(failure.code, first.stream) };
   }
 
   function observed(error: unknown): unknown {

@@ -1,4 +1,6 @@
 /** What webhooks tell, as the relay needs it. */
+import type { RecordedEvent } from '@coffer/event-store';
+
 interface ToldPlace {
   readonly appId: string;
   readonly sequence: number;
@@ -20,4 +22,6 @@ export interface ToldEvents {
   readonly after: (places: readonly ToldPlace[], limit: number) => Promise<readonly ToldEvent[]>;
   /** The ids of the events at these places, by app, as far as they are still kept. */
   readonly idsAt: (places: readonly ToldPlace[]) => Promise<ReadonlyMap<string, string>>;
+  /** The event of the log that is told at the place. */
+  readonly sourceOf: (place: ToldPlace) => Promise<RecordedEvent>;
 }

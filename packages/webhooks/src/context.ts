@@ -45,7 +45,7 @@ export const webhooksContext = defineContext({
     let sender: Sender | undefined;
     return {
       messages: webhookMessages,
-      provides: { toldEvents: createToldEvents(pool) },
+      provides: { toldEvents: createToldEvents(pool, store) },
       endpoints: [
         ...feedEndpoints(feed),
         ...managementEndpoints({

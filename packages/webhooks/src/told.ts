@@ -1,5 +1,6 @@
 /** What has been told, for whoever passes it on elsewhere. */
 import type { Pool } from '@coffer/database';
+import type { EventStore, RecordedEvent } from '@coffer/event-store';
 import type { Environment } from '@coffer/kernel';
 import { envelopeBytes } from './domain/envelope.ts';
 
@@ -24,9 +25,11 @@ interface ToldEvents {
   readonly after: (places: readonly ToldPlace[], limit: number) => Promise<readonly ToldEvent[]>;
   /** The ids of the events at these places, as far as they are still kept. */
   readonly idsAt: (places: readonly ToldPlace[]) => Promise<ReadonlyMap<string, string>>;
+  /** The event of the log that is told at the place. */
+  readonly sourceOf: (place: ToldPlace) => Promise<RecordedEvent>;
 }
 
-export function createToldEvents(pool: Pool): ToldEvents {
+export function createToldEvents(pool: Pool, store: Pick<EventStore, 'readTails'>): ToldEvents {
   const columns = (places: readonly ToldPlace[]) => [
     places.map(({ appId }) => appId),
     places.map(({ sequence }) => sequence),
@@ -61,6 +64,16 @@ export function createToldEvents(pool: Pool): ToldEvents {
         columns(places),
       );
       return new Map(rows.map(({ appId, eventId }) => [appId, eventId]));
+    },
+    async sourceOf({ appId, sequence }) {
+      const { rows } = await pool.query<{ stream: string; fromRevision: number }>(
+        `select stream, revision::float8 as "fromRevision" from records.webhook_events
+          where app_id = $1 and sequence = $2`,
+        [appId, sequence],
+      );
+      const [[source] = []] = await store.readTails(rows, 1);
+      if (!source) throw new Error(`The log has no source of event ${sequence} of ${appId}.`);
+      return source;
     },
   };
 }

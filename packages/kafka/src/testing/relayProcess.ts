@@ -3,6 +3,7 @@ import { createPool } from '@coffer/database';
 import { ourLog } from '@coffer/event-store';
 import { startRelay } from '../relay.ts';
 import type { KafkaSettings } from '../settings.ts';
+import { nothingTold } from './nothingTold.ts';
 import { openLog } from './relayWorld.ts';
 
 export interface RelayProcessOptions {
@@ -16,7 +17,7 @@ const pool = createPool({ connectionString: databaseUrl, applicationName: 'relay
 
 startRelay({
   settings,
-  toldEvents: { lasts: async () => [], after: async () => [], idsAt: async () => new Map() },
+  toldEvents: nothingTold,
   pool,
   store: ourLog(openLog(databaseUrl)),
   onAlarm({ error }) {

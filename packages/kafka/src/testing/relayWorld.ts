@@ -22,7 +22,8 @@ export const APP = newId('app');
 
 /** What webhooks have told, in memory. */
 interface ToldLog extends ToldEvents {
-  readonly tell: (appId: string, environment: 'test' | 'live', count: number) => void;
+  /** Each with a text of this length. Their source is the first event of the session `a`. */
+  readonly tell: (appId: string, environment: 'test' | 'live', count: number, textLength?: number) => void;
   readonly rewrite: (appId: string, sequence: number) => void;
   readonly cut: (appId: string, last: number) => void;
 }
@@ -42,7 +43,7 @@ export function relayWorld(brokers: () => string, inside = brokers) {
     database = await createTestDatabase({ name: 'kafka relay', prepare });
     store = openLog(database.connectionString);
     prefix = `spec-${randomUUID().slice(0, 8)}`;
-    told = toldLog();
+    told = toldLog(store);
     running = [];
     alarms.length = 0;
     failures.length = 0;
@@ -174,16 +175,20 @@ function expectSameAsLog(messages: readonly ReadMessage[], log: readonly Recorde
   }
 }
 
-function toldLog(): ToldLog {
-  const apps = new Map<string, Omit<ToldEvent, 'bytesAfter'>[]>();
+type InMemory = Omit<ToldEvent, 'bytesAfter'> & { readonly text: string };
+
+function toldLog(store: EventStore): ToldLog {
+  const apps = new Map<string, InMemory[]>();
   return {
-    tell(appId, environment, count) {
+    tell(appId, environment, count, textLength = 0) {
       const events = apps.get(appId) ?? [];
       apps.set(appId, events);
       for (let number = 0; number < count; number++) {
         const sequence = events.length + 1;
         const eventId = newId('evt');
-        events.push({ appId, environment, sequence, eventId, type: 'user.created', createdAt: new Date(AT) });
+        const text = 'x'.repeat(textLength);
+        const type = 'user.created';
+        events.push({ appId, environment, sequence, eventId, type, createdAt: new Date(AT), text });
       }
     },
     rewrite(appId, sequence) {
@@ -197,10 +202,12 @@ function toldLog(): ToldLog {
     lasts: async () => [...apps].map(([appId, events]) => ({ appId, sequence: events.length })),
     after: async (places, limit) =>
       places.flatMap(({ appId, sequence }) =>
-        (apps.get(appId) ?? []).slice(sequence, sequence + limit).map((event) => ({
+        (apps.get(appId) ?? []).slice(sequence, sequence + limit).map(({ text, ...event }) => ({
           ...event,
           bytesAfter: (previousSequence: number | null) =>
-            Buffer.from(JSON.stringify({ id: event.eventId, sequence: event.sequence, previousSequence })),
+            Buffer.from(
+              JSON.stringify({ id: event.eventId, sequence: event.sequence, previousSequence, text }),
+            ),
         })),
       ),
     idsAt: async (places) =>
@@ -210,6 +217,11 @@ function toldLog(): ToldLog {
           return event ? [[appId, event.eventId] as const] : [];
         }),
       ),
+    async sourceOf() {
+      const [[first] = []] = await store.readTails([{ stream: sessionStream('a'), fromRevision: 0 }], 1);
+      if (!first) throw new Error('The session has no event.');
+      return first;
+    },
   };
 }
 
