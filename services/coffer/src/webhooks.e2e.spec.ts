@@ -54,7 +54,7 @@ describe('coffer webhooks, beside a running service', () => {
       [certificates, { delivered: true, status: 200, error: null }],
       [await newCertificates(), { delivered: false, status: null, error: 'tls_failed' }],
     ] as const) {
-      const receiver = await startSecureReceiver('2', trusted);
+      const receiver = await startSecureReceiver(trusted);
       const url = `${receiver.url}/hooks`;
       const { id } = await answered('webhooks', 'create', '--app', appId, '--url', url, '--env', 'test');
       expect(await answered('webhooks', 'test', '--app', appId, '--webhook', id)).to.include(result);

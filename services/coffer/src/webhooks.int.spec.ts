@@ -60,7 +60,7 @@ describe('webhooks of the whole service', () => {
   let app: TestApp;
   let token: string;
   let player: Player;
-  const endpoints: { receiver: SecureReceiver; id: string; secret: string; httpVersion: string }[] = [];
+  const endpoints: { receiver: SecureReceiver; id: string; secret: string }[] = [];
 
   before(async () => {
     const certificates = await newCertificates();
@@ -71,12 +71,12 @@ describe('webhooks of the whole service', () => {
     world = await startWorld({ chains: chain.chains, roles, environment: ENVIRONMENT });
     app = await appWithGem(world.client);
     token = textOf(await world.client.post(`/portal/app/${app.appId}/token`, {}), 'token');
-    for (const httpVersion of ['1.1', '2'] as const) {
-      const receiver = await startSecureReceiver(httpVersion, certificates);
+    for (let count = 0; count < 2; count += 1) {
+      const receiver = await startSecureReceiver(certificates);
       const path = `/portal/app/${app.appId}/webhooks`;
       const made = await world.client.post(path, { url: `${receiver.url}/hooks` }, { key: token });
       const [id, secret] = [textOf(requireStatus(made, 200), 'id'), textOf(made, 'secret')];
-      endpoints.push({ receiver, id, secret, httpVersion });
+      endpoints.push({ receiver, id, secret });
     }
     player = await fireAll();
   });
@@ -150,18 +150,16 @@ describe('webhooks of the whole service', () => {
       .map(({ body, ...rest }) => ({ ...rest, body, event: JSON.parse(String(body)) }))
       .sort((one, other) => one.event.sequence - other.event.sequence);
 
-  it('reach receivers over HTTP/1.1 and HTTP/2, each type by its call', () => {
-    for (const { receiver, httpVersion } of endpoints) {
+  it('reach receivers over HTTP/1.1, also where HTTP/2 is offered, each type by its call', () => {
+    for (const { receiver } of endpoints) {
       const all = inOrder(receiver);
-      expect(all.map(({ event }) => event.type).sort(), httpVersion).to.deep.equal([...FIRED].sort());
+      expect(all.map(({ event }) => event.type).sort()).to.deep.equal([...FIRED].sort());
       expect(all.map(({ event }) => event.sequence)).to.deep.equal(FIRED.map((_, index) => index + 1));
       expect(all.map(({ event }) => event.previousSequence)).to.deep.equal([
         null,
         ...FIRED.slice(1).map((_, index) => index + 1),
       ]);
-      expect(new Set(all.map((one) => one.httpVersion))).to.deep.equal(
-        new Set([httpVersion === '2' ? '2.0' : '1.1']),
-      );
+      expect(new Set(all.map(({ httpVersion }) => httpVersion))).to.deep.equal(new Set(['1.1']));
       for (const { headers, event } of all) expect(headers['x-service-event']).to.equal(event.type);
     }
   });

@@ -7,7 +7,9 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from 'node:net';
+import { newCertificates, until } from '@coffer/testing';
 import { expect } from 'chai';
+import { type SecureReceiver, startSecureReceiver } from '../testing/secureReceiver.ts';
 import type { ResolveHost } from './endpointUrl.ts';
 import { createPoster, type Poster, type Posting } from './post.ts';
 
@@ -136,6 +138,46 @@ describe('a delivery over HTTP', () => {
     expect(await broken).to.include({ status: null });
     for (const response of waiting) response.end();
     expect(await other).to.include({ status: 200 });
+  });
+
+  describe('to receivers that offer HTTP/2 as well', () => {
+    let certificates: Awaited<ReturnType<typeof newCertificates>>;
+    const receivers: SecureReceiver[] = [];
+    before(async () => {
+      certificates = await newCertificates();
+    });
+    afterEach(() => {
+      for (const one of receivers.splice(0)) one.close();
+    });
+    const offering = async (answer?: Parameters<typeof startSecureReceiver>[1]) => {
+      const one = await startSecureReceiver(certificates, answer);
+      receivers.push(one);
+      return one;
+    };
+
+    it('does not use a connection again that has gone silent', async () => {
+      const seen = new Set<number>();
+      const { url } = await offering(({ connection }, response) => {
+        if (connection > 0 || !seen.has(connection)) response.end();
+        seen.add(connection);
+      });
+      const one = poster({ ca: certificates.ca, timeoutMs: 2_000 });
+      const outcomes: (string | number | null)[] = [];
+      for (let count = 0; count < 4; count += 1) {
+        const { status, error } = await one.post(posting(url));
+        outcomes.push(error ?? status);
+      }
+      expect(outcomes.filter((outcome) => outcome !== 200)).to.deep.equal(['timeout']);
+    });
+
+    it('closes the connections to all of them once they are idle', async () => {
+      const one = poster({ ca: certificates.ca });
+      for (let count = 0; count < 20; count += 1) {
+        const { url } = await offering();
+        expect(await one.post(posting(url))).to.include({ status: 200 });
+      }
+      await until(() => receivers.every((receiver) => receiver.openConnections() === 0));
+    });
   });
 
   it('names a refused connection, a reset and an answer that is not HTTP', async () => {

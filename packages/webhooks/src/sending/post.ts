@@ -104,7 +104,9 @@ export function createPoster({
     const agent =
       agents.get(key) ??
       new Agent({
-        allowH2: true,
+        // Of HTTP/2, undici uses a silent connection again and closes none that is idle. Source:
+        // docs/adr/0068-webhooks-over-http-1-1.md.
+        allowH2: false,
         connect: {
           lookup: checkedLookup(reach, url.protocol, resolveHost),
           timeout: timeoutMs,

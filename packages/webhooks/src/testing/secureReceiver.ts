@@ -1,8 +1,6 @@
-/** A receiver of webhooks over HTTPS, in one version of HTTP. */
+/** A receiver of webhooks over HTTPS, which offers HTTP/1.1 and HTTP/2 and closes no connection by itself. */
 import { once } from 'node:events';
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
-import { createServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Certificates } from '@coffer/testing';
 
@@ -19,30 +17,28 @@ export interface SecureReceiver {
   /** Ends without a slash. */
   readonly url: string;
   readonly received: readonly SecurelyReceived[];
+  readonly openConnections: () => number;
   readonly close: () => void;
 }
 
+type SecureAnswer = (received: SecurelyReceived, response: Http2ServerResponse) => void;
+
 export async function startSecureReceiver(
-  version: '1.1' | '2',
   { cert, key }: Certificates,
+  answer: SecureAnswer = (_received, response) => response.end(),
 ): Promise<SecureReceiver> {
   const received: SecurelyReceived[] = [];
   const connections: Socket[] = [];
-  async function receive(
-    request: IncomingMessage | Http2ServerRequest,
-    response: ServerResponse | Http2ServerResponse,
-  ): Promise<void> {
+  async function receive(request: Http2ServerRequest, response: Http2ServerResponse): Promise<void> {
     const connection = connections.indexOf(request.socket);
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
     const { url: path = '', httpVersion, headers } = request;
-    received.push({ path, httpVersion, headers, body: Buffer.concat(chunks), connection });
-    response.end();
+    const one = { path, httpVersion, headers, body: Buffer.concat(chunks), connection };
+    received.push(one);
+    answer(one, response);
   }
-  const server =
-    version === '2'
-      ? createSecureServer({ cert, key, allowHTTP1: false }, receive)
-      : createServer({ cert, key }, receive);
+  const server = createSecureServer({ cert, key, allowHTTP1: true }, receive);
   server.on('secureConnection', (socket: Socket) => connections.push(socket));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -50,6 +46,7 @@ export async function startSecureReceiver(
   return {
     url: `https://127.0.0.1:${port}`,
     received,
+    openConnections: () => connections.filter(({ destroyed }) => !destroyed).length,
     close() {
       for (const socket of connections) socket.destroy();
       server.close();
