@@ -1,5 +1,7 @@
+import { until } from '@coffer/testing';
 import { expect } from 'chai';
-import { addressesToDial, endpointUrl, type Reach } from './endpointUrl.ts';
+import { type NameServer, startNameServer } from '../testing/nameServer.ts';
+import { addressesToDial, endpointUrl, type Reach, resolveByNameServers } from './endpointUrl.ts';
 
 /** What must never be reached, and how one might try. */
 const REFUSED: readonly (readonly [trick: string, url: string])[] = [
@@ -187,4 +189,65 @@ describe('the address that is dialled', () => {
 
   it('of a literal is that literal', async () =>
     expect(await dial('https://8.8.8.8/', 'public')).to.deep.equal([{ address: '8.8.8.8', family: 4 }]));
+});
+
+describe('the addresses of a name', () => {
+  let server: NameServer;
+  before(async () => {
+    server = await startNameServer({
+      'both.example': { ipv4: ['8.8.8.8', '8.8.4.4'], ipv6: ['2606:4700:0000:0000:0000:0000:0000:1111'] },
+      'mixed.example': { ipv4: ['8.8.8.8'], ipv6: ['0000:0000:0000:0000:0000:0000:0000:0001'] },
+      'old.example': { ipv4: ['8.8.8.8'] },
+      'none.example': {},
+    });
+  });
+  after(() => server.close());
+
+  const { signal } = new AbortController();
+  const found = async (host: string) =>
+    (await resolveByNameServers([server.address])(host, signal)).map(({ address, family }) => [
+      address,
+      family,
+    ]);
+  const failureOf = (host: string, ending: AbortSignal = signal) =>
+    resolveByNameServers([server.address])(host, ending).then(
+      () => 'none',
+      ({ code }: NodeJS.ErrnoException) => code,
+    );
+
+  it('are those of both families, as the name servers say', async () => {
+    expect(await found('both.example')).to.have.deep.members([
+      ['8.8.8.8', 4],
+      ['8.8.4.4', 4],
+      ['2606:4700::1111', 6],
+    ]);
+    expect(await found('old.example')).to.deep.equal([['8.8.8.8', 4]]);
+    expect(await failureOf('none.example')).to.equal('ENODATA');
+  });
+
+  it('are all checked', async () => {
+    const dialled = (host: string) =>
+      addressesToDial(new URL(`https://${host}/`), 'public', (name) =>
+        resolveByNameServers([server.address])(name, signal),
+      );
+    expect(await dialled('both.example')).to.have.length(3);
+    expect(await dialled('mixed.example')).to.equal(undefined);
+  });
+
+  it('are those of this machine for localhost, which is asked of nobody', async () => {
+    for (const host of ['localhost', 'a.localhost'])
+      expect(await found(host)).to.deep.equal([
+        ['127.0.0.1', 4],
+        ['::1', 6],
+      ]);
+    expect([...server.asked].filter((name) => name.endsWith('localhost'))).to.deep.equal([]);
+  });
+
+  it('are looked for until the signal comes', async () => {
+    const ending = new AbortController();
+    const failure = failureOf('silent.example', ending.signal);
+    await until(() => server.asked.has('silent.example'));
+    ending.abort();
+    expect(await failure).to.equal('ECANCELLED');
+  });
 });

@@ -9,8 +9,9 @@ import {
 import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from 'node:net';
 import { newCertificates, until } from '@coffer/testing';
 import { expect } from 'chai';
+import { type NameServer, startNameServer } from '../testing/nameServer.ts';
 import { type SecureReceiver, startSecureReceiver } from '../testing/secureReceiver.ts';
-import type { ResolveHost } from './endpointUrl.ts';
+import { type ResolveHost, resolveByNameServers } from './endpointUrl.ts';
 import { createPoster, type Poster, type Posting } from './post.ts';
 
 const BODY = Buffer.from('{"type":"user.created"}');
@@ -211,6 +212,57 @@ describe('a delivery over HTTP', () => {
     };
     const outcome = await poster({ resolveHost }).post(posting('https://gone.example/', { reach: 'public' }));
     expect(outcome).to.include({ status: null, error: 'host_not_found' });
+  });
+
+  describe('to names', () => {
+    const nameServers: NameServer[] = [];
+    afterEach(() => {
+      for (const one of nameServers.splice(0)) one.close();
+    });
+    const nameServerFor = async (names: Parameters<typeof startNameServer>[0]) => {
+      const one = await startNameServer(names);
+      nameServers.push(one);
+      return one;
+    };
+
+    it('does not wait for those whose name servers are silent', async () => {
+      const { address, asked } = await nameServerFor({ 'hooks.example': { ipv4: ['127.0.0.1'] } });
+      const url = await receiver((_request, response) => response.end());
+      const one = poster({ resolveHost: resolveByNameServers([address]) });
+      const to = (host: string) =>
+        one.post(posting(`http://${host}:${new URL(url).port}/`, { reach: 'insecure' }));
+      for (let count = 0; count < 50; count += 1) void to(`silent${count}.example`);
+      await until(() => asked.size === 50);
+      expect(await to('hooks.example')).to.include({ status: 200 });
+    });
+
+    it('says that a host is not found if no name server can be reached', async () => {
+      const gone = await startNameServer();
+      gone.close();
+      const one = poster({ resolveHost: resolveByNameServers([gone.address]) });
+      expect(await one.post(posting('https://hooks.example/', { reach: 'public' }))).to.include({
+        status: null,
+        error: 'host_not_found',
+      });
+    });
+
+    it('stops looking for a host when the exchange has timed out, and when it is closed', async () => {
+      const signals: AbortSignal[] = [];
+      const resolveHost: ResolveHost = (_host, signal) => {
+        signals.push(signal);
+        return new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(new Error('It was ended.')));
+        });
+      };
+      const to = (one: Poster) => one.post(posting('https://hooks.example/', { reach: 'public' }));
+      expect(await to(poster({ resolveHost, timeoutMs: 50 }))).to.include({ error: 'timeout' });
+      await until(() => signals[0]?.aborted === true);
+      const patient = poster({ resolveHost });
+      void to(patient);
+      await until(() => signals.length === 2);
+      await patient.close();
+      expect(signals[1]?.aborted).to.equal(true);
+    });
   });
 
   it('checks the address that it dials, on each attempt: a name that changes over gets nothing', async () => {

@@ -7,7 +7,7 @@ import {
   endpointUrl,
   type Reach,
   type ResolveHost,
-  resolveByThisMachine,
+  resolveByNameServers,
 } from './endpointUrl.ts';
 
 /** Why there was no answer, as far as the owner of the endpoint may know. */
@@ -87,17 +87,19 @@ const undici = (): Promise<Undici> => {
 };
 
 class UrlNotAllowed extends Error {}
+class HostNotFound extends Error {}
 class TimedOut extends Error {}
 class BrokenOff extends Error {}
 class Closed extends Error {}
 
 export function createPoster({
   timeoutMs = TIMEOUT_MS,
-  resolveHost = resolveByThisMachine,
+  resolveHost = resolveByNameServers(),
   ca,
 }: PosterOptions = {}): Poster {
   // What may be dialled depends on both; undici's own agent ignores the proxies of the process environment.
   const agents = new Map<string, Agent>();
+  const searches = createSearches(resolveHost, timeoutMs);
   let isClosed = false;
   const agentFor = ({ Agent }: Undici, reach: Reach, url: URL): Agent => {
     const key = `${reach} ${url.protocol}`;
@@ -108,7 +110,7 @@ export function createPoster({
         // docs/adr/0068-webhooks-over-http-1-1.md.
         allowH2: false,
         connect: {
-          lookup: checkedLookup(reach, url.protocol, resolveHost),
+          lookup: checkedLookup(reach, url.protocol, searches.addressesOf),
           timeout: timeoutMs,
           ...(ca === undefined ? {} : { ca }),
         },
@@ -168,6 +170,7 @@ export function createPoster({
     },
     async close() {
       isClosed = true;
+      searches.end();
       await Promise.all([...agents.values()].map((agent) => agent.destroy()));
     },
   };
@@ -189,8 +192,36 @@ function send({ headers, body }: Posting, { origin, path, agent }: Place, exchan
   );
 }
 
+/** Names that are being resolved. None takes longer than an exchange. */
+function createSearches(resolveHost: ResolveHost, timeoutMs: number) {
+  const underWay = new Set<AbortController>();
+  return {
+    async addressesOf(host: string): ReturnType<ResolveHost> {
+      const search = new AbortController();
+      underWay.add(search);
+      const timer = setTimeout(() => search.abort(new TimedOut()), timeoutMs);
+      try {
+        return await resolveHost(host, search.signal);
+      } catch (error) {
+        search.signal.throwIfAborted();
+        throw new HostNotFound('No name server has answered with an address.', { cause: error });
+      } finally {
+        clearTimeout(timer);
+        underWay.delete(search);
+      }
+    },
+    end(): void {
+      for (const search of underWay) search.abort(new Closed());
+    },
+  };
+}
+
 /** Called for names only: literals are checked with the URL. */
-function checkedLookup(reach: Reach, protocol: string, resolveHost: ResolveHost): LookupFunction {
+function checkedLookup(
+  reach: Reach,
+  protocol: string,
+  resolveHost: (host: string) => ReturnType<ResolveHost>,
+): LookupFunction {
   return (hostname, { all }, callback) => {
     addressesToDial(new URL(`${protocol}//${hostname}`), reach, resolveHost).then(
       (addresses) => {
@@ -270,11 +301,11 @@ const textOf = (head: Buffer | undefined): string =>
 /** Names no address: which of ours are in use is nobody's business. */
 function errorOf(error: unknown): PostError {
   if (error instanceof UrlNotAllowed) return 'url_not_allowed';
+  if (error instanceof HostNotFound) return 'host_not_found';
   if (error instanceof TimedOut) return 'timeout';
   if (error instanceof Error && error.name === 'HTTPParserError') return 'invalid_answer';
   const code = codeOf(error);
   if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT') return 'timeout';
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'host_not_found';
   if (code === 'ECONNREFUSED') return 'connection_refused';
   if (code === 'ECONNRESET' || code === 'EPIPE' || code === 'UND_ERR_SOCKET') return 'connection_reset';
   if (/^UND_ERR_(HEADERS|RES)/.test(code)) return 'invalid_answer';
