@@ -11,7 +11,7 @@ import { startRetention } from './retention.ts';
 import type { Reach } from './sending/endpointUrl.ts';
 import { createPoster } from './sending/post.ts';
 import { type Sender, startSender } from './sending/sender.ts';
-import { createTargets, type ReachOf } from './sending/targets.ts';
+import { createTargets, type ReachOf, type UnreadableSecret } from './sending/targets.ts';
 import { createSubscriptions } from './subscriptions.ts';
 import { createToldEvents } from './told.ts';
 
@@ -38,7 +38,7 @@ export const webhooksContext = defineContext({
   }: Platform & WebhooksGiven) {
     const reachOf: ReachOf = (environment) =>
       environment === 'live' && webhookReach === 'loopback' ? 'public' : webhookReach;
-    const targets = createTargets({ pool, secretBox, reachOf });
+    const targets = createTargets({ pool, secretBox, reachOf, onUnreadable: unreadableLog(logger) });
     const subscriptions = createSubscriptions({ secretBox, reachOf });
     const testPoster = createPoster();
     const feed = createFeed(pool);
@@ -100,3 +100,13 @@ export const webhooksContext = defineContext({
     };
   },
 });
+
+const unreadableLog =
+  (logger: Platform['logger']) =>
+  ({ subscriptionId, which, error }: UnreadableSecret): void =>
+    logger.error(
+      { subscriptionId, err: error },
+      which === 'current'
+        ? 'a webhook waits: its secret cannot be opened; rotate it, or restore its row'
+        : 'a webhook is signed with its new secret alone: the former one cannot be opened',
+    );

@@ -261,8 +261,10 @@ const deliveryEndpoints = ({
         appId,
         knownId(params.webhookId),
       );
-      const target = (await targets.of([subscriptionId])).get(subscriptionId);
-      if (!target) throw reject('webhooks/disabled');
+      const found = await targets.of([subscriptionId]);
+      if (!found.has(subscriptionId)) throw reject('webhooks/disabled');
+      const target = found.get(subscriptionId);
+      if (!target) throw new Error(`The secret of ${subscriptionId} cannot be opened.`);
       const at = clock();
       const id = newId('evt');
       const envelope = {

@@ -222,6 +222,90 @@ describe('the delivery of webhooks', () => {
     expect(signatures()).to.deep.equal([1, 2, 1]);
   });
 
+  describe('of which a secret cannot be opened', () => {
+    const signatures = ({ received }: Receiver) =>
+      received.map(({ headers }) => String(headers['x-service-signature']).split(',').length - 1);
+    const spoil = (column: 'secret' | 'previous_secret', id: string) =>
+      world.pool.query(
+        `update records.webhook_subscriptions set epoch = epoch + 1, ${column} = ${column} || '{"tag":"AAAAAAAAAAAAAAAAAAAAAA=="}'
+         where subscription_id = $1`,
+        [id],
+      );
+    const secretOf = async (id: string) =>
+      (
+        await world.pool.query<{ secret: unknown }>(
+          'select secret from records.webhook_subscriptions where subscription_id = $1',
+          [id],
+        )
+      ).rows[0]?.secret;
+
+    it('waits by itself, is named once, and is not looked at until the next sweep', async () => {
+      const [bad, healthy] = [await endpoint(), await endpoint()];
+      await spoil('secret', bad.id);
+      const asked: string[] = [];
+      const reports: string[] = [];
+      world.startSender({
+        sweepMs: HOUR,
+        beforeTargets: async (ids) => void asked.push(...ids),
+        onUnreadable: ({ subscriptionId, which }) => reports.push(`${which} ${subscriptionId}`),
+      });
+      for (let count = 1; count <= 10; count += 1) {
+        await world.emit(1, bad.id, healthy.id);
+        await until(() => healthy.receiver.received.length === count);
+      }
+      expect(bad.receiver.received).to.have.length(0);
+      expect(reports).to.deep.equal([`current ${bad.id}`]);
+      expect(asked.filter((id) => id === bad.id)).to.have.length(1);
+      const waiting = (await world.deliveries()).filter(({ id }) => id === bad.id);
+      expect(new Set(waiting.map(({ state, attempts }) => `${state} ${attempts}`))).to.deep.equal(
+        new Set(['pending 0']),
+      );
+    });
+
+    it('goes out once it can be opened again, or was replaced', async () => {
+      const { receiver, id } = await endpoint();
+      const sealed = await secretOf(id);
+      const reports: string[] = [];
+      const asked: string[] = [];
+      world.startSender({
+        sweepMs: 5,
+        beforeTargets: async () => void asked.push(id),
+        onUnreadable: ({ which }) => reports.push(which),
+      });
+
+      await spoil('secret', id);
+      await world.emit(1, id);
+      await until(() => asked.length >= 5);
+      await world.pool.query('update records.webhook_subscriptions set secret = $1', [sealed]);
+      await until(() => receiver.received.length === 1);
+
+      await spoil('secret', id);
+      await world.emit(1, id);
+      await until(() => reports.length === 2);
+      await world.change((change) => world.subscriptions.rotate(change, 'app_1', id));
+      await until(() => receiver.received.length === 2);
+      expect(signatures(receiver)).to.deep.equal([1, 1]);
+      expect(reports).to.deep.equal(['current', 'current', 'former']);
+    });
+
+    it('is sent with the other one if that is the former, which is not opened once its day is over', async () => {
+      const { receiver, id } = await endpoint();
+      const reports: string[] = [];
+      const sender = world.startSender({ onUnreadable: ({ which }) => reports.push(which) });
+      await world.change((change) => world.subscriptions.rotate(change, 'app_1', id));
+      await spoil('previous_secret', id);
+      await world.emit(1, id);
+      await until(() => receiver.received.length === 1);
+      await sender.stop();
+      world.advance(24 * HOUR);
+      world.startSender({ onUnreadable: ({ which }) => reports.push(which) });
+      await world.emit(1, id);
+      await until(() => receiver.received.length === 2);
+      expect(signatures(receiver)).to.deep.equal([1, 1]);
+      expect(reports).to.deep.equal(['former']);
+    });
+  });
+
   it('is broken off when its subscription is deleted, and nothing is sent to it any more', async () => {
     let hangUps = 0;
     const hanging = await endpoint((_received, response) => {

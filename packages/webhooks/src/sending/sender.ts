@@ -32,9 +32,9 @@ interface SenderOptions {
   readonly pollMs?: number;
   /** How long a stop waits for attempts under way. Default 3,000. */
   readonly stopGraceMs?: number;
+  /** How often what is rare is looked for: deleted subscriptions, dead senders, secrets that now can be opened. Default 10,000. */
+  readonly sweepMs?: number;
 }
-
-const SWEEP_INTERVAL_MS = 10_000;
 
 interface Attempt extends Due {
   readonly startedAt: Date;
@@ -43,11 +43,14 @@ interface Attempt extends Due {
 }
 
 export function startSender(options: SenderOptions): Sender {
-  const { pool, clock, poster, targets, onTrouble, pollMs = 200, stopGraceMs = 3_000 } = options;
+  const { pool, clock, poster, targets, onTrouble } = options;
+  const { pollMs = 200, stopGraceMs = 3_000, sweepMs = 10_000 } = options;
   const senderId = randomUUID();
   const lanes = createLanes();
   const recorder = createRecorder(pool, clock);
   const underWay = new Set<Attempt>();
+  /** Subscriptions whose secret could not be opened since the last sweep. */
+  const unreadable = new Set<string>();
   const mayBegin = createBell();
   const hasEnded = createBell();
   const isQuiet = createBell();
@@ -67,13 +70,14 @@ export function startSender(options: SenderOptions): Sender {
     const held = await holdLanes(pool, senderId, clock());
     // Before anything of a dead sender's lanes is read.
     await settleLost(pool, clock());
-    lanes.hold(held.lanes);
+    lanes.hold(held.lanes.filter(({ subscriptionId }) => !unreadable.has(subscriptionId)));
     const released = lanes.release(held.excess);
     if (released.length > 0) await releaseLanes(pool, senderId, released);
     lanes.stir();
     tendedAtMs = performance.now();
-    if (tendedAtMs - sweptAtMs < SWEEP_INTERVAL_MS) return;
+    if (tendedAtMs - sweptAtMs < sweepMs) return;
     sweptAtMs = tendedAtMs;
+    unreadable.clear();
     await sweepDeleted(pool);
     await forgetDeadSenders(pool, clock());
   }
@@ -110,7 +114,7 @@ export function startSender(options: SenderOptions): Sender {
     }
   }
 
-  /** Those whose attempts have begun: all of the subscriptions that are still enabled. */
+  /** Those whose attempts have begun: all of the subscriptions that are still enabled, and can be signed for. */
   async function begunOf(due: readonly Due[]): Promise<readonly Attempt[]> {
     const startedAt = clock();
     const id = await noteRound(pool, senderId, due, startedAt);
@@ -126,7 +130,10 @@ export function startSender(options: SenderOptions): Sender {
       const begun: Attempt[] = [];
       for (const one of due) {
         const target = found.get(one.subscriptionId);
-        if (!target) continue;
+        if (!target) {
+          if (found.has(one.subscriptionId)) unreadable.add(one.subscriptionId);
+          continue;
+        }
         const attempt = { ...one, startedAt, round, isBrokenOff: false };
         begun.push(attempt);
         void make(attempt, target);

@@ -13,8 +13,16 @@ export interface Target {
 }
 
 export interface Targets {
-  /** As they are now, without those that are no longer enabled. */
-  readonly of: (subscriptionIds: Iterable<string>) => Promise<ReadonlyMap<string, Target>>;
+  /** As they are now, without those that are no longer enabled. Undefined of one whose secret cannot be opened: it waits. */
+  readonly of: (subscriptionIds: Iterable<string>) => Promise<ReadonlyMap<string, Target | undefined>>;
+}
+
+/** Nobody can sign with it. */
+export interface UnreadableSecret {
+  readonly subscriptionId: string;
+  /** The former one is done without; without the current one nothing is sent. */
+  readonly which: 'current' | 'former';
+  readonly error: unknown;
 }
 
 /** What an endpoint for events of this environment, or of both, may be. */
@@ -36,44 +44,63 @@ interface Row {
 
 const KEPT = 10_000;
 
-export function createTargets({
-  pool,
-  secretBox,
-  reachOf,
-}: {
+interface TargetsOptions {
   readonly pool: Pool;
   readonly secretBox: SecretBox;
   readonly reachOf: ReachOf;
-}): Targets {
-  const kept = new LRUCache<string, Target & { readonly epoch: string }>({ max: KEPT });
+  /** Once for each change of a subscription, however often it is tried. */
+  readonly onUnreadable: (secret: UnreadableSecret) => void;
+}
 
-  function targetOf({ id, epoch, url, environment, secret, previous, previousUntil }: Row) {
-    const current = signingKey(secretBox.open(secret, secretPlace(id)));
-    const former = previousUntil && {
-      until: previousUntil,
-      key: signingKey(secretBox.open(previous, secretPlace(id))),
+export function createTargets({ pool, secretBox, reachOf, onUnreadable }: TargetsOptions): Targets {
+  const kept = new LRUCache<string, Target & { readonly epoch: string }>({ max: KEPT });
+  /** At which epoch. */
+  const reported = new LRUCache<string, string>({ max: KEPT });
+
+  function keyOf({ id, epoch, ...row }: Row, which: UnreadableSecret['which']): SigningKey | undefined {
+    try {
+      return signingKey(secretBox.open(which === 'current' ? row.secret : row.previous, secretPlace(id)));
+    } catch (error) {
+      const secret = `${which} ${id}`;
+      if (reported.get(secret) !== epoch) onUnreadable({ subscriptionId: id, which, error });
+      reported.set(secret, epoch);
+      return undefined;
+    }
+  }
+
+  function targetOf(row: Row) {
+    const { epoch, url, environment, previousUntil } = row;
+    const current = keyOf(row, 'current');
+    if (!current) return undefined;
+    let both: readonly SigningKey[] | undefined;
+    const withFormer = (): readonly SigningKey[] => {
+      const former = keyOf(row, 'former');
+      return former ? [current, former] : [current];
     };
     return {
       epoch,
       url,
       reach: reachOf(environment),
-      keysAt: (at: Date) => (former && at < former.until ? [current, former.key] : [current]),
+      keysAt(at: Date) {
+        if (!previousUntil || at >= previousUntil) return [current];
+        both ??= withFormer();
+        return both;
+      },
     };
   }
 
   return {
     async of(subscriptionIds) {
-      const ids = [...new Set(subscriptionIds)];
+      const known = new Map([...subscriptionIds].map((id) => [id, kept.get(id)]));
       const { rows } = await pool.query<Row>({
         name: 'webhooks-targets',
         text: TARGETS,
-        values: [ids, ids.map((id) => kept.peek(id)?.epoch ?? null)],
+        values: [[...known.keys()], [...known.values()].map((target) => target?.epoch ?? null)],
       });
-      const found = new Map<string, Target>();
+      const found = new Map<string, Target | undefined>();
       for (const row of rows) {
-        const target = row.isKept ? kept.get(row.id) : targetOf(row);
-        if (!target) throw new Error('A target is kept until the next look.');
-        kept.set(row.id, target);
+        const target = row.isKept ? known.get(row.id) : targetOf(row);
+        if (target) kept.set(row.id, target);
         found.set(row.id, target);
       }
       return found;

@@ -6,7 +6,7 @@ import { createTestDatabase } from '@coffer/testing';
 import { webhookMigrations } from '../migrations.ts';
 import { createPoster } from '../sending/post.ts';
 import { type Sender, startSender } from '../sending/sender.ts';
-import { createTargets } from '../sending/targets.ts';
+import { createTargets, type UnreadableSecret } from '../sending/targets.ts';
 import { createSubscriptions, type Wanted } from '../subscriptions.ts';
 
 const APP = 'app_1';
@@ -68,27 +68,32 @@ export async function startSendingWorld() {
       beforeTargets = async () => {},
       clock = () => now,
       onTrouble = (error) => troubles.push(error),
+      onUnreadable = ({ error }) => troubles.push(error),
+      sweepMs = 10_000,
       ...options
     }: {
       readonly timeoutMs?: number;
+      readonly sweepMs?: number;
+      readonly onUnreadable?: (secret: UnreadableSecret) => void;
       readonly clock?: Clock;
-      readonly beforeTargets?: () => Promise<void>;
+      readonly beforeTargets?: (ids: readonly string[]) => Promise<void>;
       readonly onTrouble?: (error: unknown) => void;
     } = {}): Sender {
-      const targets = createTargets({ pool, secretBox, reachOf });
+      const targets = createTargets({ pool, secretBox, reachOf, onUnreadable });
       const sender = startSender({
         pool,
         clock,
         poster: createPoster(options),
         targets: {
           async of(ids) {
-            await beforeTargets();
+            await beforeTargets([...ids]);
             return targets.of(ids);
           },
         },
         onTrouble,
         pollMs: 5,
         stopGraceMs: 100,
+        sweepMs,
       });
       senders.push(sender);
       return sender;
