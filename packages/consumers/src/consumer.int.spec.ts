@@ -1,4 +1,4 @@
-import type { RecordedEvent } from '@coffer/event-store';
+import { type RecordedEvent, StoreUnreachableError } from '@coffer/event-store';
 import { until } from '@coffer/testing';
 import { expect } from 'chai';
 import { readCheckpoint, retireConsumer } from './consumersTable.ts';
@@ -200,6 +200,23 @@ describe('a consumer', () => {
       expect(alarms[0]).to.deep.include({ code: 'consumer/poison_event' });
       expect(alarms[0]?.event).to.include({ position: '1' });
       expect(consumer.status().reason).to.include('duplicate key');
+    });
+
+    it('stops before no event when its projection cannot ask the log: it tells the trouble, and tries again', async () => {
+      world.log.append(8);
+      let isAway = true;
+      const asksTheLog: Projection = {
+        async apply() {
+          if (isAway) throw new StoreUnreachableError('The event store cannot be read.');
+        },
+      };
+      const consumer = start(projecting([writesRows(), asksTheLog]));
+      await until(() => troubles.length > 1);
+      expect(consumer.status().state).not.to.equal('stopped');
+      isAway = false;
+      await until(async () => (await checkpoint()) === '8');
+      expect((await rows()).join('')).to.equal('12345678');
+      expect(alarms).to.deep.equal([]);
     });
 
     it('stops before an event that its projection refuses while it writes, and none of that is written', async () => {

@@ -3,7 +3,7 @@
  * crash at any instant leaves both or neither.
  */
 import { type Client, type Queryable, withTransaction } from '@coffer/database';
-import type { RecordedEvent } from '@coffer/event-store';
+import { type RecordedEvent, StoreUnreachableError } from '@coffer/event-store';
 import type { Checkpoint } from './consumersTable.ts';
 import { PoisonEventError } from './errors.ts';
 import { type ConsumerWork, checkpointAt, type RunningWork, type Session } from './work.ts';
@@ -170,8 +170,8 @@ class NotSentError extends Error {
 }
 
 /**
- * One statement at a time: the database works on that of one projection while another folds. Tells a database that failed
- * (and may recover) from events that cannot be applied (and never will be).
+ * One statement at a time: the database works on that of one projection while another folds. Tells a database or a log that
+ * failed (and may recover) from events that cannot be applied (and never will be).
  */
 function watched(client: Client): {
   readonly db: Queryable;
@@ -200,7 +200,8 @@ function watched(client: Client): {
   return {
     // Same arguments and result; only the overloads cannot be typed for a wrapper.
     db: { query: query as unknown as Queryable['query'] },
-    isPassing: (error) => fromDatabase.has(error) && !BAD_DATA.test(sqlState(error)),
+    isPassing: (error) =>
+      error instanceof StoreUnreachableError || (fromDatabase.has(error) && !BAD_DATA.test(sqlState(error))),
     end() {
       isOver = true;
       return last;
