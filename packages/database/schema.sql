@@ -982,6 +982,13 @@ table records.webhook_lanes
   CREATE INDEX webhook_lanes_by_app ON records.webhook_lanes USING btree (app_id, subscription_id)
   CREATE UNIQUE INDEX webhook_lanes_pkey ON records.webhook_lanes USING btree (subscription_id)
 
+table records.webhook_passed_on
+  column app_id text collate "C" not null
+  column sequence bigint not null
+  constraint webhook_passed_on_pkey PRIMARY KEY (app_id)
+  constraint webhook_passed_on_sequence_check CHECK ((sequence > 0))
+  CREATE UNIQUE INDEX webhook_passed_on_pkey ON records.webhook_passed_on USING btree (app_id)
+
 table records.webhook_rounds
   column round_id bigint not null generated always as identity
   column sender_id text collate "C" not null

@@ -7,6 +7,7 @@ import type { BatchLimit } from './batchLimit.ts';
 import { unlessAborted } from './client.ts';
 import { type Message, toldMessage } from './domain/messages.ts';
 import type { TopicNames } from './domain/topics.ts';
+import { KafkaFailure } from './failures.ts';
 import { type Publisher, TooLargeError } from './publisher.ts';
 import type { ToldEvent, ToldEvents } from './toldEvents.ts';
 
@@ -18,6 +19,9 @@ const appPlace = z.object({
   live: z.int().nullable(),
 });
 type AppPlace = z.infer<typeof appPlace>;
+/** After numbers that are missing, whose environments are not known: the last of them for both, so that readers of both see it. */
+type Lasts = Pick<AppPlace, 'test' | 'live'>;
+const NOWHERE = { sequence: 0, test: null, live: null };
 
 interface EnvelopesOptions {
   readonly publisher: Publisher;
@@ -29,6 +33,8 @@ interface EnvelopesOptions {
   readonly signal: AbortSignal;
   readonly fail: (error: unknown) => void;
   readonly onPublished: (count: number) => void;
+  /** What the topic will never hold, before what comes after it is published. */
+  readonly onMissing: (failure: KafkaFailure) => void;
 }
 
 const POLL_MS = 200;
@@ -41,11 +47,12 @@ export async function startEnvelopes(options: EnvelopesOptions): Promise<void> {
   try {
     const places = placesIn(options);
     await refuseOtherEvents(places, toldEvents);
+    await toldEvents.keepOnlyAfter([...places].map(([appId, { sequence }]) => ({ appId, sequence })));
     while (!signal.aborted) {
-      const behind = (await toldEvents.lasts()).flatMap(({ appId, sequence }) => {
+      const behind = (await toldEvents.lasts()).flatMap(({ appId, sequence, prunedSequence }) => {
         const reached = places.get(appId)?.sequence ?? 0;
         if (sequence < reached) throw rewritten(appId);
-        return sequence > reached ? [{ appId, sequence: reached }] : [];
+        return sequence > Math.max(reached, prunedSequence) ? [{ appId, sequence: reached }] : [];
       });
       const told = await toldEvents.after(behind.slice(0, APPS_AT_ONCE), OF_EACH_APP);
       if (told.length === 0) {
@@ -62,9 +69,15 @@ export async function startEnvelopes(options: EnvelopesOptions): Promise<void> {
 
   async function publishPage(events: readonly ToldEvent[], places: Map<string, AppPlace>): Promise<void> {
     const moved = new Map<string, AppPlace>();
-    const messages = events.map((event) =>
-      messageOf(event, moved.get(event.appId) ?? places.get(event.appId), moved),
-    );
+    const gaps: string[] = [];
+    const messages = events.map((event) => {
+      const { appId, sequence } = event;
+      const reached = moved.get(appId) ?? places.get(appId) ?? NOWHERE;
+      const isNext = sequence === reached.sequence + 1;
+      if (!isNext) gaps.push(`${appId}: ${reached.sequence + 1} to ${sequence - 1}`);
+      return messageOf(event, isNext ? reached : { test: sequence - 1, live: sequence - 1 }, moved);
+    });
+    if (gaps.length > 0) options.onMissing(new KafkaFailure('kafka/events_pruned', gaps.join(', ')));
     const reached = new Map(
       [...moved].map(([appId, place]) => [placeKey(options.name, appId), JSON.stringify(place)]),
     );
@@ -75,12 +88,12 @@ export async function startEnvelopes(options: EnvelopesOptions): Promise<void> {
       throw error;
     }
     for (const [appId, place] of moved) places.set(appId, place);
+    await toldEvents.passedOn([...moved].map(([appId, { sequence }]) => ({ appId, sequence })));
     options.onPublished(messages.length);
   }
 
-  function messageOf(event: ToldEvent, before: AppPlace | undefined, moved: Map<string, AppPlace>): Message {
+  function messageOf(event: ToldEvent, { test, live }: Lasts, moved: Map<string, AppPlace>): Message {
     const { appId, environment, sequence, eventId } = event;
-    const { test = null, live = null } = before ?? {};
     moved.set(appId, { test, live, [environment]: sequence, sequence, eventId });
     const previous = environment === 'test' ? test : live;
     return toldMessage({ ...event, bytes: event.bytesAfter(previous) }, options.topics);

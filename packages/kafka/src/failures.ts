@@ -13,6 +13,8 @@ const FAILURES = {
     'The topic that holds how far the relay is must have cleanup.policy=compact and nothing else, or its place would be lost.',
   'kafka/places_partitioned':
     'The topic that holds how far the relay is must have one partition, or the relay would begin at an older place. Delete it and create it with one, or set another COFFER_KAFKA_TOPIC_PREFIX; docs/kafka.md says which.',
+  'kafka/events_pruned':
+    'Events of webhooks were no longer kept when the relay came to them: it was switched off, or COFFER_WEBHOOK_RETENTION_DAYS was at work where KAFKA_BROKERS is not set. They are not in the topic, as previousSequence shows.',
   'kafka/message_too_large':
     'A message is larger than its topic takes. Raise max.message.bytes of the topic, then restart the relay.',
   'kafka/storage_failed': 'A Kafka broker cannot write to its disk.',

@@ -18,7 +18,7 @@ export function observeRelay(registry: Registry): RelayObserver {
   });
   const failures = new Counter({
     name: 'coffer_kafka_failures_total',
-    help: 'Failures of Kafka, by their code; each is tried again.',
+    help: 'Failures of Kafka, by their code: docs/kafka.md says what follows.',
     labelNames: ['code'],
     registers,
   });

@@ -1,4 +1,5 @@
 import { forgetPlace, readCheckpoint } from '@coffer/consumers';
+import { newId } from '@coffer/kernel';
 import { describeKafka, eventually, until } from '@coffer/testing';
 import { expect } from 'chai';
 import { KAFKA_CONSUMER } from './relay.ts';
@@ -246,6 +247,58 @@ describeKafka('the relay to Kafka', (brokers) => {
     expect(told('test')).to.deep.equal(
       pairs([1, 2, 3, ...Array.from({ length: 502 }, (_, index) => index + 6)]),
     );
+  });
+
+  it('says up to where what webhooks tell need not be kept any longer, also when it begins', async () => {
+    world.told.tell(APP, 'test', 3);
+    const first = world.start();
+    await until(() => world.told.passed.get(APP) === 3);
+    world.told.tell(APP, 'live', 2);
+    await until(() => world.told.passed.get(APP) === 5);
+    await first.stop();
+    await world.told.keepOnlyAfter([{ appId: 'app_of_another_prefix', sequence: 7 }]);
+    world.start();
+    await until(() => world.told.passed.get(APP) === 5);
+    expect([...world.told.passed.keys()]).to.deep.equal([APP]);
+  });
+
+  it('never hides what was no longer kept when it came: readers and operators see that it is missing', async () => {
+    world.told.tell(APP, 'test', 3);
+    const first = world.start();
+    await until(() => world.told.passed.get(APP) === 3);
+    await first.stop();
+    world.told.tell(APP, 'live', 5);
+    world.told.prune(APP, 8);
+    world.told.tell(APP, 'test', 2);
+    world.told.tell(APP, 'live', 2);
+    // These have nothing that is kept, and hold nobody up.
+    for (let number = 0; number < 60; number++) {
+      const appId = newId('app');
+      world.told.tell(appId, 'test', 1);
+      world.told.prune(appId, 1);
+    }
+    const lateApp = newId('app');
+    world.told.tell(lateApp, 'test', 4);
+    world.told.prune(lateApp, 3);
+    world.start();
+    const events = new Set([`${world.prefix}.test.events`, `${world.prefix}.live.events`]);
+    const messages = await readTopics(brokers(), events, (read) => read.length >= 8);
+    const told = (environment: string, appId: string) =>
+      messages
+        .filter(({ topic, key }) => topic === `${world.prefix}.${environment}.events` && key === appId)
+        .map(({ value }) => JSON.parse(value))
+        .map(({ sequence, previousSequence }) => [previousSequence, sequence]);
+    expect(told('test', APP).slice(3)).to.deep.equal([
+      [8, 9],
+      [9, 10],
+    ]);
+    expect(told('live', APP)).to.deep.equal([
+      [8, 11],
+      [11, 12],
+    ]);
+    expect(told('test', lateApp)).to.deep.equal([[3, 4]]);
+    expect(world.failures).to.deep.equal(['kafka/events_pruned']);
+    expect(world.troubles.join()).to.include(`${APP}: 4 to 8, ${lateApp}: 1 to 3`);
   });
 
   for (const [what, change] of [

@@ -144,7 +144,7 @@ function relaying(
     }
   }
 
-  function begin({ place: from, signal, save, pool, fail }: Session): RunningWork {
+  function begin({ place: from, signal, save, pool, fail, onTrouble }: Session): RunningWork {
     if (!opened) throw new Error('The relay begins before it has resumed.');
     const { facts, envelopes } = opened;
     let place = from;
@@ -157,6 +157,7 @@ function relaying(
       signal,
       fail: (error) => fail(observed(error)),
       onPublished: (count) => observer.onPublished('envelopes', count),
+      onMissing: (failure) => onTrouble(observed(failure)),
     });
     return {
       async take(events) {

@@ -21,6 +21,8 @@ export interface WebhooksGiven {
   readonly webhookReach: Reach;
   /** Undefined: events are kept for ever. */
   readonly webhookRetentionDays: number | undefined;
+  /** Whether events go to Kafka as well, and are kept until they are there. */
+  readonly webhooksToKafka: boolean;
 }
 
 export const webhooksContext = defineContext({
@@ -35,6 +37,7 @@ export const webhooksContext = defineContext({
     logger,
     webhookReach,
     webhookRetentionDays: days,
+    webhooksToKafka: isPassedOn,
   }: Platform & WebhooksGiven) {
     const reachOf: ReachOf = (environment) =>
       environment === 'live' && webhookReach === 'loopback' ? 'public' : webhookReach;
@@ -78,6 +81,7 @@ export const webhooksContext = defineContext({
               pool,
               clock,
               days,
+              isPassedOn,
               onTrouble: (error) => logger.warn({ err: error }, 'old events of webhooks are not pruned'),
             });
           },

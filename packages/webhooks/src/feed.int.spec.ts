@@ -36,7 +36,12 @@ describe('the feed of events', () => {
   before(async () => {
     world = await startContexts<Given>({
       contexts: CONTEXTS,
-      given: { ...PORTAL_GIVEN, webhookReach: 'loopback', webhookRetentionDays: undefined },
+      given: {
+        ...PORTAL_GIVEN,
+        webhookReach: 'loopback',
+        webhookRetentionDays: undefined,
+        webhooksToKafka: false,
+      },
     });
     receiver = await startReceiver();
   });

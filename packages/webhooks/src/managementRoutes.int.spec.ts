@@ -28,7 +28,12 @@ describe('the management of webhooks', () => {
   before(async () => {
     world = await startContexts<Given>({
       contexts: CONTEXTS,
-      given: { ...PORTAL_GIVEN, webhookReach: 'loopback', webhookRetentionDays: undefined },
+      given: {
+        ...PORTAL_GIVEN,
+        webhookReach: 'loopback',
+        webhookRetentionDays: undefined,
+        webhooksToKafka: false,
+      },
     });
     receiver = await startReceiver();
   });

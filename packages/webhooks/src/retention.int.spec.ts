@@ -1,8 +1,10 @@
+import { createMemoryEventStore } from '@coffer/event-store/memory';
 import { until } from '@coffer/testing';
 import { expect } from 'chai';
-import { type Retention, startRetention } from './retention.ts';
+import { pruneSome, type Retention, startRetention } from './retention.ts';
 import { sweepDeleted } from './sending/deliveries.ts';
 import { type SendingWorld, startSendingWorld } from './testing/sendingWorld.ts';
+import { createToldEvents } from './told.ts';
 
 const DAY = 24 * 60 * 60_000;
 
@@ -21,9 +23,10 @@ describe('the retention of events', () => {
     await world.stop();
   });
 
-  const start = (days: number) => {
+  const start = (days: number, isPassedOn = false) => {
     const onTrouble = (error: unknown) => expect.fail(String(error));
-    retention = startRetention({ pool: world.pool, clock: world.now, days, onTrouble, lookEveryMs: 5 });
+    const { pool, now: clock } = world;
+    retention = startRetention({ pool, clock, days, isPassedOn, onTrouble, lookEveryMs: 5 });
   };
   const deliver = (from: number, to: number) =>
     world.pool.query(
@@ -69,6 +72,31 @@ describe('the retention of events', () => {
     await until(async () => (await kept())?.pruned === 4);
     expect(await kept()).to.deep.equal({ events: 0, deliveries: 0, attempts: 0, pruned: 4 });
     expect(await lanes()).to.equal(0);
+  });
+
+  it('keeps what is still to be passed on, for however long, and of apps of which nothing has been, everything', async () => {
+    const told = createToldEvents(world.pool, createMemoryEventStore());
+    await world.emit(9, id);
+    await deliver(1, 9);
+    world.advance(300 * DAY);
+    expect(await pruneSome(world.pool, 'app_1', world.now(), true)).to.equal(0);
+    await told.passedOn([{ appId: 'app_1', sequence: 4 }]);
+    start(2, true);
+    await until(async () => (await kept())?.pruned === 4);
+    expect(await pruneSome(world.pool, 'app_1', world.now(), true)).to.equal(0);
+    await told.passedOn([{ appId: 'app_1', sequence: 9 }]);
+    await until(async () => (await kept())?.pruned === 9);
+  });
+
+  it('keeps everything again once it is passed on to elsewhere', async () => {
+    const told = createToldEvents(world.pool, createMemoryEventStore());
+    await world.emit(2);
+    world.advance(3 * DAY);
+    await told.keepOnlyAfter([{ appId: 'app_1', sequence: 2 }]);
+    await told.keepOnlyAfter([{ appId: 'app_2', sequence: 7 }]);
+    expect(await pruneSome(world.pool, 'app_1', world.now(), true)).to.equal(0);
+    // Where nothing is passed on any more, nothing is kept for it.
+    expect(await pruneSome(world.pool, 'app_1', world.now(), false)).to.equal(2);
   });
 
   it('keeps what is still to be delivered, and all that came after it', async () => {

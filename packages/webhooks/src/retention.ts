@@ -1,6 +1,6 @@
 /**
  * Forgets old events with their deliveries and attempts, in small parts. Numbers stay taken: a replay of the log gives no
- * second one to a fact whose event is gone. What is still to be delivered is kept, with all that came after it.
+ * second one to a fact whose event is gone. What is still to be delivered, or passed on, is kept, with all that came after it.
  */
 import type { Pool, Queryable } from '@coffer/database';
 import { withTransaction } from '@coffer/database';
@@ -14,6 +14,8 @@ export interface RetentionOptions {
   readonly pool: Pool;
   readonly clock: Clock;
   readonly days: number;
+  /** Whether events are passed on elsewhere as well: then those that have not been yet are kept, for however long. */
+  readonly isPassedOn: boolean;
   readonly onTrouble: (error: unknown) => void;
   /** Default: a minute. */
   readonly lookEveryMs?: number;
@@ -29,6 +31,7 @@ export function startRetention({
   pool,
   clock,
   days,
+  isPassedOn,
   onTrouble,
   lookEveryMs = LOOK_EVERY_MS,
 }: RetentionOptions): Retention {
@@ -41,7 +44,7 @@ export function startRetention({
       'select app_id as "appId" from records.webhook_sequences order by app_id',
     );
     for (const { appId } of rows) {
-      while (!isStopping && (await pruneSome(pool, appId, until)) === PRUNED_AT_ONCE);
+      while (!isStopping && (await pruneSome(pool, appId, until, isPassedOn)) === PRUNED_AT_ONCE);
     }
   }
 
@@ -69,10 +72,10 @@ export function startRetention({
   };
 }
 
-/** The oldest events of the app from before the time, as far as nothing of them is pending. Returns how many. */
-export const pruneSome = (pool: Pool, appId: string, until: Date): Promise<number> =>
+/** The oldest events of the app from before the time, as far as nothing is to be done with them yet. Returns how many. */
+export const pruneSome = (pool: Pool, appId: string, until: Date, isPassedOn = false): Promise<number> =>
   withTransaction(pool, async (client) => {
-    const part = await oldestOf(client, appId, until);
+    const part = await oldestOf(client, appId, until, isPassedOn);
     const last = part.at(-1);
     if (!last) return 0;
     const ids = [appId, last.sequence];
@@ -99,6 +102,7 @@ async function oldestOf(
   db: Queryable,
   appId: string,
   until: Date,
+  isPassedOn: boolean,
 ): Promise<readonly { readonly sequence: number; readonly ordinal: number }[]> {
   // The emitter locks it as well: an app's events do not change meanwhile.
   await db.query('select from records.webhook_sequences where app_id = $1 for update', [appId]);
@@ -112,9 +116,11 @@ async function oldestOf(
           and d.sequence between (select min(sequence) from part) and (select max(sequence) from part)
      )
      select sequence::float8 as sequence, coalesce(ordinal, 0)::float8 as ordinal,
-            created_at >= $2 or ordinal is null or sequence in (select sequence from pending) as "isKept"
+            created_at >= $2 or ordinal is null or sequence in (select sequence from pending)
+              or ($3 and sequence > coalesce((select p.sequence from records.webhook_passed_on p where p.app_id = $1), 0))
+              as "isKept"
        from part order by sequence`,
-    [appId, until],
+    [appId, until, isPassedOn],
   );
   const kept = rows.findIndex(({ isKept }) => isKept);
   return kept === -1 ? rows : rows.slice(0, kept);

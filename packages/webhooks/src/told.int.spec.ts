@@ -11,6 +11,15 @@ describe('what has been told', () => {
   });
   afterEach(() => world.stop());
 
+  it('has last numbers, and numbers up to which nothing is kept', async () => {
+    const told = createToldEvents(world.pool, createMemoryEventStore());
+    await world.emit(3);
+    await world.pool.query('update records.webhook_sequences set last = 3');
+    await world.pool.query('delete from records.webhook_events where sequence <= 2');
+    await world.pool.query('update records.webhook_sequences set pruned_sequence = 2');
+    expect(await told.lasts()).to.deep.equal([{ appId: 'app_1', sequence: 3, prunedSequence: 2 }]);
+  });
+
   it('names its source in the log', async () => {
     const store = createMemoryEventStore();
     const told = createToldEvents(world.pool, store);

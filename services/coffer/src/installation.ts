@@ -38,6 +38,7 @@ export interface Installation {
   readonly mail: MailTransport | undefined;
   readonly webhookReach: WebhooksGiven['webhookReach'];
   readonly webhookRetentionDays: number | undefined;
+  readonly webhooksToKafka: boolean;
   readonly kafka: KafkaGiven['kafka'];
   readonly reconcileSchedule: string;
   readonly fullReconcileSchedule: string | undefined;
@@ -65,6 +66,7 @@ export function installationOf(options: InstallationOptions): Installation {
         ? 'loopback'
         : 'public',
     webhookRetentionDays: config.webhookRetentionDays,
+    webhooksToKafka: config.kafka !== undefined,
     kafka: config.kafka,
     reconcileSchedule,
     fullReconcileSchedule,

@@ -5,6 +5,8 @@ export const nothingTold: ToldEvents = {
   lasts: async () => [],
   after: async () => [],
   idsAt: async () => new Map(),
+  keepOnlyAfter: async () => undefined,
+  passedOn: async () => undefined,
   sourceOf() {
     throw new Error('Nothing is told.');
   },

@@ -26,6 +26,10 @@ interface ToldLog extends ToldEvents {
   readonly tell: (appId: string, environment: 'test' | 'live', count: number, textLength?: number) => void;
   readonly rewrite: (appId: string, sequence: number) => void;
   readonly cut: (appId: string, last: number) => void;
+  /** As retention does, which should have kept what is not passed on. */
+  readonly prune: (appId: string, last: number) => void;
+  /** By app, up to where nothing need be kept any longer. */
+  readonly passed: ReadonlyMap<string, number>;
 }
 
 /** `inside` is where the topics are read. */
@@ -179,6 +183,13 @@ type InMemory = Omit<ToldEvent, 'bytesAfter'> & { readonly text: string };
 
 function toldLog(store: EventStore): ToldLog {
   const apps = new Map<string, InMemory[]>();
+  const pruned = new Map<string, number>();
+  const passed = new Map<string, number>();
+  const keptOf = (appId: string) =>
+    (apps.get(appId) ?? []).filter(({ sequence }) => sequence > (pruned.get(appId) ?? 0));
+  const passOn = (places: readonly { readonly appId: string; readonly sequence: number }[]) => {
+    for (const { appId, sequence } of places) passed.set(appId, sequence);
+  };
   return {
     tell(appId, environment, count, textLength = 0) {
       const events = apps.get(appId) ?? [];
@@ -199,24 +210,39 @@ function toldLog(store: EventStore): ToldLog {
       );
     },
     cut: (appId, last) => void apps.set(appId, (apps.get(appId) ?? []).slice(0, last)),
-    lasts: async () => [...apps].map(([appId, events]) => ({ appId, sequence: events.length })),
+    prune: (appId, last) => void pruned.set(appId, last),
+    passed,
+    lasts: async () =>
+      [...apps].map(([appId, { length }]) => ({
+        appId,
+        sequence: length,
+        prunedSequence: pruned.get(appId) ?? 0,
+      })),
     after: async (places, limit) =>
       places.flatMap(({ appId, sequence }) =>
-        (apps.get(appId) ?? []).slice(sequence, sequence + limit).map(({ text, ...event }) => ({
-          ...event,
-          bytesAfter: (previousSequence: number | null) =>
-            Buffer.from(
-              JSON.stringify({ id: event.eventId, sequence: event.sequence, previousSequence, text }),
-            ),
-        })),
+        keptOf(appId)
+          .filter((event) => event.sequence > sequence)
+          .slice(0, limit)
+          .map(({ text, ...event }) => ({
+            ...event,
+            bytesAfter: (previousSequence: number | null) =>
+              Buffer.from(
+                JSON.stringify({ id: event.eventId, sequence: event.sequence, previousSequence, text }),
+              ),
+          })),
       ),
     idsAt: async (places) =>
       new Map(
         places.flatMap(({ appId, sequence }) => {
-          const event = apps.get(appId)?.[sequence - 1];
+          const event = keptOf(appId).find((one) => one.sequence === sequence);
           return event ? [[appId, event.eventId] as const] : [];
         }),
       ),
+    async keepOnlyAfter(places) {
+      passed.clear();
+      passOn(places);
+    },
+    passedOn: async (places) => passOn(places),
     async sourceOf() {
       const [[first] = []] = await store.readTails([{ stream: sessionStream('a'), fromRevision: 0 }], 1);
       if (!first) throw new Error('The session has no event.');
