@@ -199,24 +199,44 @@ export function startConsumer(options: ConsumerOptions): Consumer {
     const stop = { code: error.code as ConsumerStop['code'], reason, event };
     options.onAlarm({ consumer: name, ...stop, error });
 
-    const notRecorded = (trouble: unknown) => {
-      tellTrouble(trouble);
-      return false;
-    };
-    let isRecorded = false;
-    while (!stopping.signal.aborted) {
-      try {
-        // The row is for others to look at: whatever keeps it from being written does not keep the consumer stopped.
-        isRecorded ||= await recordStop(pool, key, epoch, stop).then(() => true, notRecorded);
-        if (event && (await isSkipped(name, event))) return true;
-        if (!event && isRecorded) return false;
-      } catch (trouble) {
-        tellTrouble(trouble);
-      }
-      await pause(STOPPED_POLL_MS, stopping.signal);
-    }
-    return false;
+    return mayGoOn({
+      record: () => recordStop(pool, key, epoch, stop),
+      isSkipped: event && (() => isSkipped(name, event)),
+      onTrouble: tellTrouble,
+      signal: stopping.signal,
+    });
   }
+}
+
+/** Records a stop for good, then waits until its event is skipped: true. False when told to stop, or if it has none. */
+async function mayGoOn({
+  record,
+  isSkipped,
+  onTrouble,
+  signal,
+}: {
+  readonly record: () => Promise<void>;
+  readonly isSkipped: (() => Promise<boolean>) | undefined;
+  readonly onTrouble: (error: unknown) => void;
+  readonly signal: AbortSignal;
+}): Promise<boolean> {
+  let isRecorded = false;
+  const recorded = async () => {
+    if (!isRecorded) await record();
+    isRecorded = true;
+  };
+  while (!signal.aborted) {
+    // For others to look at: whatever keeps it from being written does not keep the consumer stopped.
+    await recorded().catch(onTrouble);
+    try {
+      if (await isSkipped?.()) return true;
+    } catch (error) {
+      onTrouble(error);
+    }
+    if (isRecorded && !isSkipped) return false;
+    await pause(STOPPED_POLL_MS, signal);
+  }
+  return false;
 }
 
 /** Where to read on: the checkpoint, or what work that keeps its place elsewhere says; the checkpoint follows it. */

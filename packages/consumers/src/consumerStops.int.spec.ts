@@ -105,9 +105,12 @@ describe('a consumer that has stopped for good', () => {
     await world.pool.query('alter table records.consumer_stops rename to lost');
     world.log.append(8);
     const poison = POISONS['an event that its projection throws on'];
-    start(projecting([{ ...writesRows(), pass: async () => undefined }, poison]), {
-      isSkipped: async () => true,
+    let isSkipped = false;
+    const consumer = start(projecting([{ ...writesRows(), pass: async () => undefined }, poison]), {
+      isSkipped: async () => isSkipped,
     });
+    await until(() => consumer.status().state === 'stopped');
+    isSkipped = true;
     await until(async () => (await checkpoint()) === '8');
     expect((await rows()).join('')).to.equal('1235678');
   });

@@ -28,6 +28,10 @@ export interface PendingCause {
   mayBeSkipped: boolean;
 }
 
+export const waitingCause = (
+  of: Omit<PendingCause, 'failures' | 'state' | 'mayBeSkipped'>,
+): PendingCause => ({ ...of, failures: 0, state: 'waiting', mayBeSkipped: false });
+
 export const advanceCause = transitionsOf<CauseState>('a cause', {
   // Others may bring the effect about, before the act or during it.
   waiting: ['acting', 'settled'],

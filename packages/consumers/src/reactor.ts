@@ -12,7 +12,7 @@ import type { Checkpoint } from './consumersTable.ts';
 import { PoisonEventError } from './errors.ts';
 import { createLanes } from './lanes.ts';
 import { backOffMs, type MonotonicClock } from './monotonicClock.ts';
-import { advanceCause, type PendingCause, type PendingFigures } from './pendingCauses.ts';
+import { advanceCause, type PendingCause, type PendingFigures, waitingCause } from './pendingCauses.ts';
 import type { Reaction } from './reaction.ts';
 import { checkpointAt } from './work.ts';
 
@@ -108,17 +108,7 @@ export function createReactor(dependencies: {
     const id = idOf(reaction, key);
     if (pending.has(id)) return;
     const dueMs = clock.nowMs() + (caughtUp ? (reaction.graceMs ?? graceMs) : 0);
-    const cause: PendingCause = {
-      id,
-      reaction,
-      target,
-      event,
-      before: last,
-      dueMs,
-      failures: 0,
-      state: 'waiting',
-      mayBeSkipped: false,
-    };
+    const cause = waitingCause({ id, reaction, target, event, before: last, dueMs });
     pending.set(id, cause);
     lanes.add(cause);
   }
