@@ -112,7 +112,7 @@ async function takeLease({ pool, faults }: DeathsOptions, worker: Node): Promise
 
 async function epochOf(pool: Pool): Promise<string | undefined> {
   const { rows } = await pool.query<{ epoch: string }>(
-    `select epoch from records.consumers where name = 'chainWorker'`,
+    `select epoch from records.consumers where name = 'chainWorkerTest'`,
   );
   return rows[0]?.epoch;
 }

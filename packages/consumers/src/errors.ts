@@ -10,6 +10,14 @@ export class LostLeaseError extends Error {
   }
 }
 
+/**
+ * Thrown by an act that waits for something outside, has told by itself what for, and gives its place to others: it is
+ * tried again with growing pauses, and counts as no failure.
+ */
+export class NotYetError extends Error {
+  override readonly name = 'NotYetError';
+}
+
 /** An event that a consumer cannot take. It is never skipped unasked: a skipped money event is a wrong balance. */
 export class PoisonEventError extends Error {
   override readonly name = 'PoisonEventError';

@@ -12,7 +12,7 @@ export {
   readCheckpoint,
   retireConsumer,
 } from './consumersTable.ts';
-export { LostLeaseError, PoisonEventError } from './errors.ts';
+export { LostLeaseError, NotYetError, PoisonEventError } from './errors.ts';
 export {
   type HeldProjections,
   holdProjections,

@@ -22,6 +22,7 @@ export interface PendingCause {
   readonly before: Checkpoint | undefined;
   /** The earliest time to act on it. */
   dueMs: number;
+  /** How often an act ended without the effect. */
   failures: number;
   state: CauseState;
   /** An event after it was skipped, which may have been its effect: its act counts as its effect. */

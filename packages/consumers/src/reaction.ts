@@ -12,8 +12,8 @@ export interface Reaction {
   readonly effectOf: (event: RecordedEvent) => string | undefined;
   /**
    * Brings the effect about; when it returns, the effect is in the log. Idempotent: it may run again, or at the same time
-   * as the request that does the same. Throws on temporary trouble. A long act throws when the signal aborts; the next
-   * runner acts again.
+   * as the request that does the same. Throws on temporary trouble, and a `NotYetError` if it only has to wait. A long act
+   * throws when the signal aborts; the next runner acts again.
    */
   readonly act: (cause: RecordedEvent, signal: AbortSignal) => Promise<void>;
 }

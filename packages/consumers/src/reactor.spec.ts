@@ -1,7 +1,7 @@
 import type { LogPlace, Position, RecordedEvent } from '@coffer/event-store';
 import { recordedEvent } from '@coffer/testing';
 import { expect } from 'chai';
-import { PoisonEventError } from './errors.ts';
+import { NotYetError, PoisonEventError } from './errors.ts';
 import type { MonotonicClock } from './monotonicClock.ts';
 import type { Reaction } from './reaction.ts';
 import { createReactor, type ReactorOptions } from './reactor.ts';
@@ -75,6 +75,18 @@ describe('a reactor', () => {
     world.mend('a1');
     await world.pass(400);
     expect(world.acts.slice(5)).to.deep.equal(['a1', 'a2']);
+  });
+
+  it('gives the place of an act that has to wait to the next, and tries it again later', async () => {
+    const world = given({ waiting: ['a', 'b'], parallelTargets: 1, firstRetryMs: 100, mostRetryMs: 400 });
+    await world.log(owed('a', 'alice'), owed('b', 'bob'), owed('c', 'carol'));
+    await world.caughtUp();
+    expect(world.acts).to.deep.equal(['a', 'b', 'c']);
+    expect(world.troubles).to.deep.equal([]);
+    expect(world.reactor.figures()).to.include({ count: 3, failures: 0 });
+    expect(world.place(), 'it is still owed').to.equal(undefined);
+    for (const delayMs of [100, 200, 400]) await world.pass(delayMs);
+    expect(world.acts.slice(3)).to.deep.equal(['a', 'b', 'a', 'b', 'a', 'b']);
   });
 
   it('stops trying when the effect appears', async () => {
@@ -221,6 +233,8 @@ interface World extends ReactorOptions {
   readonly startingAt?: number;
   /** Keys whose acts fail until mended. */
   readonly failing?: readonly string[];
+  /** Keys whose acts have to wait for something. */
+  readonly waiting?: readonly string[];
   /** Acts wait until they are released. */
   readonly holdsActs?: boolean;
   /** Acts end only when aborted. */
@@ -236,6 +250,7 @@ function given(world: World = {}) {
   const {
     startingAt = 0,
     failing = [],
+    waiting = [],
     holdsActs = false,
     actsUntilStopped = false,
     reactions = ['pay'],
@@ -262,6 +277,7 @@ function given(world: World = {}) {
     act: async (cause, signal) => {
       const { key }: Fact = JSON.parse(cause.data);
       acts.push(key);
+      if (waiting.includes(key)) throw new NotYetError('not yet');
       if (broken.has(key)) throw new Error('not now');
       if (actsUntilStopped) {
         await new Promise<void>((_, reject) => {

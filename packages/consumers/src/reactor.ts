@@ -9,7 +9,7 @@
 import type { RecordedEvent } from '@coffer/event-store';
 import type { Clock } from '@coffer/kernel';
 import type { Checkpoint } from './consumersTable.ts';
-import { PoisonEventError } from './errors.ts';
+import { NotYetError, PoisonEventError } from './errors.ts';
 import { createLanes } from './lanes.ts';
 import { backOffMs, type MonotonicClock } from './monotonicClock.ts';
 import { advanceCause, type PendingCause, type PendingFigures, waitingCause } from './pendingCauses.ts';
@@ -156,9 +156,10 @@ export function createReactor(dependencies: {
     if (cause.state !== 'settled') advanceCause(cause, 'waiting');
     // An act that was aborted has not failed.
     if (signal.aborted) return;
-    failures += 1;
     cause.failures += 1;
     cause.dueMs = clock.nowMs() + backOffMs(cause.failures, firstRetryMs, mostRetryMs);
+    if (error instanceof NotYetError) return;
+    failures += 1;
     onTrouble(new Error(`Reaction ${cause.reaction.name} to ${cause.id} failed.`, { cause: error }));
   }
 

@@ -4,13 +4,14 @@
  * anything is signed the chain itself is asked. Source: docs/adr/0020-moves.md.
  */
 import { setMaxListeners } from 'node:events';
-import { backOffMs } from '@coffer/consumers';
+import { backOffMs, NotYetError } from '@coffer/consumers';
 import type { CommandHandler, StreamEvent } from '@coffer/event-store';
-import type { Clock, Environment } from '@coffer/kernel';
+import { type Clock, type Environment, messageOf } from '@coffer/kernel';
 import type { Chain } from '@coffer/solana';
 import type { EndedMove, KnownMove, MoveInFlight } from './domain/move.ts';
 import { createMoveRecord, type Journey, journeyOf, type MoveHooks } from './journey.ts';
 import { createLandings, NoChainError } from './landings.ts';
+import { MoveRefusal } from './preparation.ts';
 import { createSigning, type SigningOptions } from './signing.ts';
 import { pauseOn } from './waiting.ts';
 
@@ -22,24 +23,19 @@ export interface MoveDriverOptions extends SigningOptions {
   readonly hooks: MoveHooks;
 }
 
-interface MovesInFlight {
-  readonly count: number;
-  /** Since the oldest of them was requested; 0 if there is none. */
-  readonly oldestSeconds: number;
-}
-
 export interface MoveDriver {
-  /** Returns when the move's end is in the log. Throws only when the signal aborts, which loses nothing. */
+  /**
+   * Returns when the move's end is in the log. Throws when the signal aborts, which loses nothing, and a `NotYetError` when
+   * the move has to wait with nothing in flight, however long: whoever called it calls again.
+   */
   readonly drive: (requested: StreamEvent, signal: AbortSignal) => Promise<void>;
-  readonly inFlight: (environment: Environment) => MovesInFlight;
 }
 
 const isEnded = (known: KnownMove): known is EndedMove =>
   known.status === 'confirmed' || known.status === 'failed';
 
 export function createMoveDriver(options: MoveDriverOptions): MoveDriver {
-  const { clock, wallClock, policy, hooks, failPoint } = options;
-  const journeys = new Set<Journey>();
+  const { clock, policy, hooks, failPoint } = options;
   const record = createMoveRecord(options);
   const landings = createLandings(options);
   const signing = createSigning(options, record, landings);
@@ -48,41 +44,37 @@ export function createMoveDriver(options: MoveDriverOptions): MoveDriver {
     async drive(requested, signal) {
       // Thousands of journeys end by one signal.
       setMaxListeners(0, signal);
-      const journey = journeyOf(requested, signal);
-      journeys.add(journey);
-      try {
-        await travel(journey);
-      } finally {
-        journeys.delete(journey);
-      }
+      await travel(journeyOf(requested, signal));
     },
-
-    inFlight: (environment) =>
-      figuresOf(
-        [...journeys].filter((journey) => journey.environment === environment),
-        wallClock().getTime(),
-      ),
   };
 
   async function travel(journey: Journey): Promise<void> {
-    const { environment, moveId } = journey;
+    const { environment, moveId, signal } = journey;
     for (let failures = 0; ; ) {
-      journey.signal.throwIfAborted();
+      signal.throwIfAborted();
+      let mayLand = false;
       try {
         const known = await record.load(journey);
         if (isEnded(known)) {
           signing.forget(moveId);
           return;
         }
+        mayLand = known.status !== 'requested';
         const inFlight = known.status === 'requested' ? await signing.signNext(journey, known) : known;
-        if (inFlight) await bringHome(journey, inFlight);
+        if (inFlight) {
+          mayLand = true;
+          await bringHome(journey, inFlight);
+        }
         failures = 0;
       } catch (error) {
-        journey.signal.throwIfAborted();
+        signal.throwIfAborted();
         failures += 1;
-        if (!(error instanceof NoChainError)) hooks.onTrouble({ environment, moveId, error });
-        const delayMs = backOffMs(failures, policy.firstRetryMs, policy.mostRetryMs);
-        await pauseOn(clock, delayMs, journey.signal);
+        const hasChain = !(error instanceof NoChainError);
+        if (hasChain) hooks.onTrouble({ environment, moveId, error });
+        // What may land is sent again soon, and a reason against the move fails it soon.
+        const isShort = (mayLand && hasChain) || error instanceof MoveRefusal;
+        if (!isShort) throw new NotYetError(`${moveId} waits: ${messageOf(error)}`, { cause: error });
+        await pauseOn(clock, backOffMs(failures, policy.firstRetryMs, policy.mostRetryMs), signal);
       }
     }
   }
@@ -102,9 +94,4 @@ export function createMoveDriver(options: MoveDriverOptions): MoveDriver {
     if (error === null) await record.confirmed(journey, { signature, slot });
     else await record.failed(journey, 'moves/failed_on_chain', { signature, slot });
   }
-}
-
-function figuresOf(journeys: readonly Journey[], nowMs: number): MovesInFlight {
-  const oldestMs = journeys.reduce((oldest, { requestedAtMs }) => Math.min(oldest, requestedAtMs), nowMs);
-  return { count: journeys.length, oldestSeconds: (nowMs - oldestMs) / 1000 };
 }

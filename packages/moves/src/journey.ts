@@ -32,7 +32,6 @@ export interface Journey {
   readonly stream: string;
   readonly moveId: string;
   readonly cause: StreamEvent;
-  readonly requestedAtMs: number;
   readonly signal: AbortSignal;
   /** The last reason met against the move, and how often in a row. */
   refused: { readonly code: MoveFailureCode; readonly times: number } | undefined;
@@ -50,7 +49,6 @@ export function journeyOf(requested: StreamEvent, signal: AbortSignal): Journey 
     stream: requested.stream,
     moveId: place.moveId,
     cause: requested,
-    requestedAtMs: Date.parse(event.data.requestedAt),
     signal,
     refused: undefined,
     undecided: undefined,

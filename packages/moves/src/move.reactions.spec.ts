@@ -7,7 +7,7 @@ import { moveWorld } from './testing/moveWorld.ts';
 const STREAM = 'move-test.app_01h455vb4pex5vsknk084sn02q.mov_01h455vb4pex5vsknk084sn02q';
 
 describe('the reaction that carries moves', () => {
-  const reaction = carriesMoves({ drive: async () => {} });
+  const reaction = carriesMoves({ drive: async () => {} }, 'test');
 
   it('owes every requested move its end', async () => {
     const requested = await moveWorld().request();
@@ -27,6 +27,15 @@ describe('the reaction that carries moves', () => {
     expect(effectOf('MoveConfirmed', 'other-test.app_1.x')).to.equal(undefined);
   });
 
+  it('leaves the moves of the other environment alone, even those that it cannot read', async () => {
+    const live = await moveWorld().request({}, 'live');
+    expect(reaction.causeOf(recorded(live))).to.equal(undefined);
+    expect(reaction.causeOf(recorded({ stream: live.stream, data: '{}' }))).to.equal(undefined);
+    expect(reaction.effectOf(recorded({ type: 'MoveFailed', stream: live.stream }))).to.equal(undefined);
+    const ofLive = carriesMoves({ drive: async () => {} }, 'live');
+    expect(ofLive.causeOf(recorded(live))).to.deep.equal({ key: live.stream, target: live.stream });
+  });
+
   it('does not guess at a request that it cannot read', () => {
     expect(() => reaction.causeOf(recorded({ type: 'MoveRequested', data: '{}' }))).to.throw();
   });
@@ -36,7 +45,7 @@ describe('the reaction that carries moves', () => {
     world.faults.send = () => 'drop';
     const requested = recorded(await world.request());
     const stopping = new AbortController();
-    const stopped = carriesMoves(world.driver())
+    const stopped = carriesMoves(world.driver(), 'test')
       .act(requested, stopping.signal)
       .catch((error: unknown) => error);
     world.clock.after(3_000, () => stopping.abort(new Error('stopping')));
@@ -44,7 +53,9 @@ describe('the reaction that carries moves', () => {
     expect(world.clock.nowMs(), 'not a moment later').to.equal(3_000);
 
     world.faults.send = () => 'land';
-    await world.clock.runUntil(carriesMoves(world.driver()).act(requested, new AbortController().signal));
+    await world.clock.runUntil(
+      carriesMoves(world.driver(), 'test').act(requested, new AbortController().signal),
+    );
     expect(world.told).to.deep.equal(['signed', 'confirmed']);
   });
 });

@@ -1,4 +1,4 @@
-/** Carries every move to its end, in one process at a time, and provides metrics. */
+/** Carries every move to its end, those of an environment in one process at a time, and provides metrics. */
 import {
   type Consumer,
   type ConsumerOptions,
@@ -8,7 +8,13 @@ import {
   startConsumer,
 } from '@coffer/consumers';
 import type { Logger, Registry } from '@coffer/http';
-import { type Clock, noFailPoint, systemClock } from '@coffer/kernel';
+import {
+  type Clock,
+  type Environment,
+  environment as environments,
+  noFailPoint,
+  systemClock,
+} from '@coffer/kernel';
 import {
   carriesMoves,
   createMoveDriver,
@@ -22,8 +28,11 @@ import { moveMetrics } from './moveMetrics.ts';
 import { createSigningPause } from './signingPause.ts';
 import { createTroubleLog } from './troubleLog.ts';
 
-/** The name of its lease and checkpoint, in `records`. */
-export const CHAIN_WORKER = 'chainWorker';
+/** The names of their leases and checkpoints, in `records`: each environment has its own, so that neither delays the other. */
+export const CHAIN_WORKERS: Readonly<Record<Environment, string>> = {
+  test: 'chainWorkerTest',
+  live: 'chainWorkerLive',
+};
 
 export interface ChainWorkerRoleOptions
   extends Pick<ConsumerOptions, 'pool' | 'store' | 'isSkipped' | 'onAlarm' | 'onTrouble'>,
@@ -43,7 +52,7 @@ export interface ChainWorkerRoleOptions
 
 export interface ChainWorkerRole {
   /** For the metrics of all consumers. */
-  readonly consumer: Consumer;
+  readonly consumers: readonly Consumer[];
   /** Moves stay as they are; the next process resumes from their streams. */
   readonly stop: () => Promise<void>;
 }
@@ -77,7 +86,6 @@ export function startChainWorkerRole(options: ChainWorkerRoleOptions): ChainWork
         logger.warn({ environment }, 'no chain is configured for this environment: its moves wait'),
     },
   });
-  metrics.showInFlight(driver.inFlight);
   const watch = watchChains({
     chainOf,
     feePayers,
@@ -90,21 +98,28 @@ export function startChainWorkerRole(options: ChainWorkerRoleOptions): ChainWork
     },
     onTrouble: (error) => logger.warn({ err: error }, 'a chain does not answer'),
   });
-  const consumer = startConsumer({
-    name: CHAIN_WORKER,
-    schema: 'records',
-    pool,
-    store,
-    isSkipped,
-    onAlarm,
-    onTrouble,
-    work: reacting([carriesMoves(driver)], MOVE_REACTOR),
-  });
+  const startFor = (environment: Environment) =>
+    startConsumer({
+      name: CHAIN_WORKERS[environment],
+      schema: 'records',
+      pool,
+      store,
+      isSkipped,
+      onAlarm,
+      onTrouble,
+      work: reacting([carriesMoves(driver, environment)], MOVE_REACTOR),
+    });
+  const consumerOf: Readonly<Record<Environment, Consumer>> = {
+    test: startFor('test'),
+    live: startFor('live'),
+  };
+  const consumers = environments.options.map((environment) => consumerOf[environment]);
+  metrics.showInFlight((environment) => consumerOf[environment].status().pending);
 
   return {
-    consumer,
+    consumers,
     async stop() {
-      await Promise.all([consumer.stop(), watch.stop()]);
+      await Promise.all([...consumers.map((consumer) => consumer.stop()), watch.stop()]);
     },
   };
 }

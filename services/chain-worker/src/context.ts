@@ -56,7 +56,7 @@ export const chainWorkerContext = defineContext({
         {
           role: 'chain-worker',
           start(shared) {
-            const { consumer, stop } = startChainWorkerRole({
+            const { consumers, stop } = startChainWorkerRole({
               ...rest,
               ...shared,
               wallClock: clock,
@@ -69,7 +69,7 @@ export const chainWorkerContext = defineContext({
                 return payer;
               },
             });
-            return { consumers: [consumer], stop };
+            return { consumers, stop };
           },
         },
       ],

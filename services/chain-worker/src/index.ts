@@ -1,3 +1,3 @@
-export { CHAIN_WORKER } from './chainWorkerRole.ts';
+export { CHAIN_WORKERS } from './chainWorkerRole.ts';
 export { chainWorkerContext, rentContext } from './context.ts';
 export { pauseSigning } from './signingPause.ts';

@@ -1,7 +1,8 @@
 /** What happens to moves, and whether they can be carried out at all. */
+import type { ConsumerStatus } from '@coffer/consumers';
 import type { Registry } from '@coffer/http';
 import { type Clock, type Environment, environment } from '@coffer/kernel';
-import type { MoveDriver, MoveHooks } from '@coffer/moves';
+import type { MoveHooks } from '@coffer/moves';
 import { Counter, Gauge, Histogram } from 'prom-client';
 
 export type MoveMetrics = ReturnType<typeof moveMetrics>;
@@ -63,12 +64,9 @@ export function moveMetrics(registry: Registry, clock: Clock) {
       balance.set({ app, environment: where }, Number(lamports));
       low.set({ app, environment: where }, Number(isLow));
     },
-    showInFlight(inFlight: MoveDriver['inFlight']): void {
-      const gauge = (
-        name: string,
-        help: string,
-        figureOf: (figures: ReturnType<typeof inFlight>) => number,
-      ) =>
+    /** In the process that carries them; elsewhere undefined. */
+    showInFlight(pendingOf: (where: Environment) => ConsumerStatus['pending']): void {
+      const gauge = (name: string, help: string, figure: 'count' | 'oldestSeconds') =>
         new Gauge({
           name,
           help,
@@ -76,14 +74,14 @@ export function moveMetrics(registry: Registry, clock: Clock) {
           registers,
           collect() {
             for (const where of environment.options)
-              this.set({ environment: where }, figureOf(inFlight(where)));
+              this.set({ environment: where }, pendingOf(where)?.[figure] ?? 0);
           },
         });
-      gauge('coffer_moves_in_flight', 'Requested and not finished.', ({ count }) => count);
+      gauge('coffer_moves_in_flight', 'Requested and not finished.', 'count');
       gauge(
         'coffer_moves_oldest_in_flight_seconds',
         'Since the oldest of them was requested. Alarm when it grows.',
-        ({ oldestSeconds }) => oldestSeconds,
+        'oldestSeconds',
       );
     },
   };

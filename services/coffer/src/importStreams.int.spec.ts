@@ -36,7 +36,13 @@ describe('an import into the configured store', () => {
     await pool.query('create schema verified_v1');
     const { dropped, restarted } = await importing();
     expect(dropped.join()).to.match(/^read_v\d+,verified_v\d+$/);
-    expect(restarted).to.deep.equal(['holds', 'identities', 'chainWorker', 'webhooks']);
+    expect(restarted).to.deep.equal([
+      'holds',
+      'identities',
+      'chainWorkerTest',
+      'chainWorkerLive',
+      'webhooks',
+    ]);
     expect((await pool.query(`select from cache.snapshots`)).rowCount).to.equal(0);
     expect(await readCheckpoint(pool, { schema: 'records', name: 'holds' })).to.equal(undefined);
     const schemas = await pool.query(`select from pg_namespace where nspname ~ '^(read|verified)_v'`);

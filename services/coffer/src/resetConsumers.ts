@@ -3,7 +3,7 @@
  * procedure is in docs/operating/restore.md.
  */
 import { CHAIN_CONSUMER, setBlocksAside } from '@coffer/audit';
-import { CHAIN_WORKER, pauseSigning } from '@coffer/chain-worker';
+import { CHAIN_WORKERS, pauseSigning } from '@coffer/chain-worker';
 import { type ConsumerKey, forgetPlace, leaseHolder } from '@coffer/consumers';
 import { type Client, type Pool, type Queryable, withTransaction } from '@coffer/database';
 import { forgetSnapshots } from '@coffer/event-store/postgres';
@@ -15,7 +15,7 @@ import { offline } from './database.ts';
 import { startFailure } from './startFailure.ts';
 
 /** Each finishes what the log shows as unfinished, by idempotent acts; what webhooks have told keeps its number. */
-const PROCESSES = ['holds', 'identities', CHAIN_WORKER, 'webhooks'].map(
+const PROCESSES = ['holds', 'identities', ...Object.values(CHAIN_WORKERS), 'webhooks'].map(
   (name): ConsumerKey => ({ schema: 'records', name }),
 );
 

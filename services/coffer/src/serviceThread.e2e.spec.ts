@@ -22,7 +22,15 @@ import {
 } from './testing/serviceProcess.ts';
 import { serviceTemplate } from './testing/world.ts';
 
-const CONSUMERS = ['readModels', 'holds', 'identities', 'chainWorker', 'webhooks', 'chain'] as const;
+const CONSUMERS = [
+  'readModels',
+  'holds',
+  'identities',
+  'chainWorkerTest',
+  'chainWorkerLive',
+  'webhooks',
+  'chain',
+] as const;
 const MISTAKE = 'a mistake of ours';
 
 describe('coffer run, in every role', () => {

@@ -1,5 +1,6 @@
 /** One app with its wallets on a simulated chain, and as many drivers as a spec wants. */
 
+import { backOffMs, type MonotonicClock, NotYetError } from '@coffer/consumers';
 import { createCommandHandler, type EventStore, type StreamEvent } from '@coffer/event-store';
 import { createMemoryEventStore } from '@coffer/event-store/memory';
 import { type Environment, type FailPointName, noFailPoint } from '@coffer/kernel';
@@ -9,9 +10,11 @@ import { patiently } from '@coffer/testing';
 import type { MoveSigner } from '../attempt.ts';
 import { treasuryMovePlace } from '../domain/moveIds.ts';
 import { createMoveDriver, type MoveDriver } from '../driver.ts';
+import { MOVE_REACTOR } from '../move.reactions.ts';
 import { createMoves } from '../moves.ts';
 import { DEFAULT_POLICY, type MovePolicy } from '../policy.ts';
 import type { MoveOrder, MoveState, PayingWallet } from '../types.ts';
+import { pauseOn } from '../waiting.ts';
 import { memoryRentSponsor } from './memoryRentSponsor.ts';
 import { createSimulatedChain } from './simulatedChain.ts';
 import { simulatedClock } from './simulatedClock.ts';
@@ -129,7 +132,11 @@ export function moveWorld(policy: Partial<MovePolicy> = {}) {
         },
         failPoint: dieAt === undefined ? noFailPoint : failPoint,
       });
-      return { ...driver, dying };
+      return {
+        drive: (requested, signal) => driveOn(driver, clock, requested, signal),
+        driveOnce: driver.drive,
+        dying,
+      };
     },
     async request(change: Partial<MoveOrder> = {}, environment: Environment = 'test'): Promise<StreamEvent> {
       const order = depositOf(change);
@@ -161,6 +168,8 @@ export function moveWorld(policy: Partial<MovePolicy> = {}) {
 }
 
 interface Driver extends MoveDriver {
+  /** Throws a `NotYetError` if the move has to wait; `drive` calls it again and again. */
+  readonly driveOnce: MoveDriver['drive'];
   readonly dying: AbortController;
 }
 
@@ -171,4 +180,22 @@ export function carry(world: MoveWorld, driver: Driver, requested: StreamEvent):
     if (error !== signal.reason) throw error;
   });
   return world.clock.runUntil(done);
+}
+
+/** Like the reactor, which calls again as long as the move has to wait. */
+async function driveOn(
+  driver: MoveDriver,
+  clock: MonotonicClock,
+  requested: StreamEvent,
+  signal: AbortSignal,
+): Promise<void> {
+  const { firstRetryMs, mostRetryMs } = MOVE_REACTOR;
+  for (let waits = 1; ; waits += 1) {
+    try {
+      return await driver.drive(requested, signal);
+    } catch (error) {
+      if (!(error instanceof NotYetError)) throw error;
+      await pauseOn(clock, backOffMs(waits, firstRetryMs, mostRetryMs), signal);
+    }
+  }
 }
