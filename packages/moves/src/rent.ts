@@ -20,7 +20,10 @@ export interface RentSponsor {
   readonly reserve: (move: SponsoredMove) => Promise<boolean>;
   /** For a move about to be signed, reserved or not: counts for good. False if that would exceed a cap. */
   readonly spend: (move: SponsoredMove) => Promise<boolean>;
-  /** For a move whose request was refused: what was reserved but not spent no longer counts. */
+  /**
+   * For a request that reserved and was refused: what is not spent no longer counts, unless another request of the same
+   * move has reserved it as well.
+   */
   readonly release: (moveId: string) => Promise<void>;
 }
 

@@ -76,6 +76,22 @@ function itSponsorsRent(name: string, makeWorld: () => Promise<SponsorWorld>): v
       expect(await reserveAll(times(AT_ONCE)), 'one is free again').to.equal(1);
     });
 
+    it('for as long as one of several requests of the move is not refused', async () => {
+      const one = move();
+      expect(await reserveAll([one, one, one])).to.equal(3);
+      await Promise.all([sponsor.release(one.moveId), world.other.release(one.moveId)]);
+      expect(await reserveAll(times(AT_ONCE)), 'it still counts').to.equal(1);
+      expect(await sponsor.spend(one)).to.equal(true);
+    });
+
+    it('no longer when all requests of the move were refused', async () => {
+      const one = move();
+      await reserveAll([one, one]);
+      await Promise.all([sponsor.release(one.moveId), world.other.release(one.moveId)]);
+      expect(await reserveAll(times(AT_ONCE))).to.equal(2);
+      expect(await sponsor.spend(one)).to.equal(false);
+    });
+
     it('never when a cap is zero', async () => {
       world.caps.perUser = 0;
       expect(await sponsor.spend(move())).to.equal(false);

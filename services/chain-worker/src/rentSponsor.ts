@@ -23,11 +23,18 @@ export function createRentSponsor({
   return {
     reserve: (move) => count(move, false),
     spend: (move) => count(move, true),
-    async release(moveId) {
-      await pool.query('delete from records.chain_rent_sponsorships where move_id = $1 and not is_spent', [
-        moveId,
-      ]);
-    },
+    release: (moveId) =>
+      withTransaction(pool, async (client) => {
+        await client.query(
+          'update records.chain_rent_sponsorships set requests = requests - 1 where move_id = $1',
+          [moveId],
+        );
+        await client.query(
+          `delete from records.chain_rent_sponsorships
+            where move_id = $1 and requests <= 0 and not is_spent`,
+          [moveId],
+        );
+      }),
   };
 
   async function count(move: SponsoredMove, isSpent: boolean): Promise<boolean> {
@@ -48,10 +55,12 @@ async function lock(client: Client, { appId, environment }: PlaceOfApp): Promise
 
 type PlaceOfApp = { readonly appId: string; readonly environment: Environment };
 
-/** False if it was not counted before. */
+/** False if it was not counted before. Whoever reserves again holds the row as well. */
 async function countAgain(client: Client, { moveId }: SponsoredMove, isSpent: boolean): Promise<boolean> {
   const { rowCount } = await client.query(
-    'update records.chain_rent_sponsorships set is_spent = is_spent or $2 where move_id = $1',
+    `update records.chain_rent_sponsorships
+        set is_spent = is_spent or $2, requests = requests + case when $2 then 0 else 1 end
+      where move_id = $1`,
     [moveId, isSpent],
   );
   return rowCount === 1;

@@ -8,20 +8,21 @@ export interface MemoryRentSponsor extends RentSponsor {
 }
 
 export function memoryRentSponsor({ perUser = 2, perApp = 500 } = {}): MemoryRentSponsor {
-  const rows = new Map<string, { readonly move: SponsoredMove; isSpent: boolean }>();
+  const rows = new Map<string, { readonly move: SponsoredMove; isSpent: boolean; requests: number }>();
   const caps = { perUser, perApp };
 
   const count = async (move: SponsoredMove, isSpent: boolean): Promise<boolean> => {
     const known = rows.get(move.moveId);
     if (known) {
       known.isSpent ||= isSpent;
+      if (!isSpent) known.requests += 1;
       return true;
     }
     const { appId, environment, userId } = move;
     const ofApp = counted().filter((one) => one.appId === appId && one.environment === environment);
     const ofUser = ofApp.filter((one) => one.userId === userId);
     if (ofUser.length >= caps.perUser || ofApp.length >= caps.perApp) return false;
-    rows.set(move.moveId, { move, isSpent });
+    rows.set(move.moveId, { move, isSpent, requests: 1 });
     return true;
   };
   const counted = () => [...rows.values()].map(({ move }) => move);
@@ -32,7 +33,10 @@ export function memoryRentSponsor({ perUser = 2, perApp = 500 } = {}): MemoryRen
     reserve: (move) => count(move, false),
     spend: (move) => count(move, true),
     async release(moveId) {
-      if (rows.get(moveId)?.isSpent === false) rows.delete(moveId);
+      const known = rows.get(moveId);
+      if (!known) return;
+      known.requests -= 1;
+      if (known.requests <= 0 && !known.isSpent) rows.delete(moveId);
     },
   };
 }
