@@ -3,7 +3,6 @@ export { type MoveEvent, moveEvents } from './domain/move.events.ts';
 export * from './domain/moveIds.ts';
 export {
   createMoveDriver,
-  type MoveDriver,
   type MoveDriverOptions,
 } from './driver.ts';
 export type { MoveFailureCode } from './errors.ts';
