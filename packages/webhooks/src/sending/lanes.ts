@@ -5,9 +5,11 @@
 const FIRST_BOUND = 4;
 const MOST = 32;
 
-/** Of all lanes together; each has an equal share of it, so that no number of hanging ones can take the others'. */
+/** Of all lanes together; each has an equal share of it. Where they are more than that, they take turns. */
 export const MOST_IN_FLIGHT = 1_024;
-/** Of all lanes together, what is read before its turn. */
+/** Of those that fail together: no number of hanging lanes can take what those that answer need. */
+export const MOST_FAILING_IN_FLIGHT = 768;
+/** Of all lanes together, what is read before its turn; but one of each in any case. */
 const MOST_AHEAD = 8_192;
 
 /** A delivery whose next attempt may begin. */
@@ -52,6 +54,7 @@ interface Lane {
 }
 
 export function createLanes() {
+  /** The one whose turn was longest ago first. */
   const lanes = new Map<string, Lane>();
   let held = 0;
   let stirs = 0;
@@ -79,10 +82,10 @@ export function createLanes() {
     hold(all: readonly HeldLane[]): void {
       const ids = new Set(all.map(({ subscriptionId }) => subscriptionId));
       for (const [id, lane] of lanes) if (!ids.has(id)) leave(id, lane);
-      for (const { subscriptionId, isFailing } of all) {
+      for (const { subscriptionId, isFailing: hasFailed } of all) {
         const lane = lanes.get(subscriptionId);
         if (lane) lane.isHeld = true;
-        else lanes.set(subscriptionId, newLane(isFailing ? 1 : FIRST_BOUND));
+        else lanes.set(subscriptionId, newLane(hasFailed ? 1 : FIRST_BOUND));
       }
       held = ids.size;
     },
@@ -133,15 +136,20 @@ export function createLanes() {
     },
     stirs: () => stirs,
 
-    /** What begins now: as many of each as it has room for. */
+    /** What begins now: as many of each as it has room for, as far as there is room for all. */
     take(): readonly Due[] {
       const taken: Due[] = [];
-      for (const lane of lanes.values()) {
-        const room = roomOf(lane);
-        if (room <= 0 || lane.waiting.length === 0) continue;
-        const begun = lane.waiting.splice(0, room);
+      const room = roomOfAll(lanes.values());
+      for (const [id, lane] of [...lanes]) {
+        const most = Math.min(roomOf(lane), room.all, isFailing(lane) ? room.failing : room.all);
+        if (most <= 0 || lane.waiting.length === 0) continue;
+        const begun = lane.waiting.splice(0, most);
         lane.inFlight += begun.length;
+        room.all -= begun.length;
+        if (isFailing(lane)) room.failing -= begun.length;
         taken.push(...begun);
+        lanes.delete(id);
+        lanes.set(id, lane);
       }
       return taken;
     },
@@ -182,6 +190,18 @@ const newLane = (bound: number): Lane => ({
   taken: new Set(),
   dryAt: Number.NaN,
 });
+
+/** It may have one attempt at a time. */
+const isFailing = ({ bound }: Lane): boolean => bound === 1;
+
+function roomOfAll(lanes: Iterable<Lane>): { all: number; failing: number } {
+  const room = { all: MOST_IN_FLIGHT, failing: MOST_FAILING_IN_FLIGHT };
+  for (const lane of lanes) {
+    room.all -= lane.inFlight;
+    if (isFailing(lane)) room.failing -= lane.inFlight;
+  }
+  return room;
+}
 
 /** Under way, or not recorded yet. */
 const busyness = ({ taken, waiting }: Lane): number => taken.size - waiting.length;
