@@ -13,9 +13,12 @@ export interface EndedAttempt extends Pick<Due, 'subscriptionId' | 'sequence' | 
   readonly outcome: PostOutcome | undefined;
 }
 
+/** So many first attempts go before a retry; with none at all, a backlog would last until retries are given up. */
+const FIRST_TO_A_RETRY = 4;
+
 /**
- * What is due in these lanes, first attempts before retries, without what their holder has already. An attempt that comes
- * too late is given up instead.
+ * What is due in these lanes, first attempts before retries, of which there is a part in any case; without what their holder
+ * has already. An attempt that comes too late is given up instead.
  */
 export async function readDue(db: Queryable, needs: readonly LaneNeed[], now: Date): Promise<readonly Due[]> {
   const { rows } = await db.query<DueRow>(dueQuery(needs, now));
@@ -77,7 +80,8 @@ const DUE = `
         with first as materialized (${dueWhere(0)} limit lane.ahead)
         select * from first
         union all
-        (${dueWhere(1)} limit greatest(0, lane.room - (select count(*) from first)))
+        (${dueWhere(1)} limit greatest(
+          ceil(lane.ahead / ${FIRST_TO_A_RETRY}.0)::integer, lane.room - (select count(*) from first)))
       ) as picked
   ), late as (
     update records.webhook_deliveries d set state = 'failed'

@@ -11,6 +11,8 @@ export const MOST_IN_FLIGHT = 1_024;
 export const MOST_FAILING_IN_FLIGHT = 768;
 /** Of all lanes together, what is read before its turn; but one of each in any case. */
 const MOST_AHEAD = 8_192;
+/** Of one lane, unless there are very many: with each read come retries, which have a part of a few. */
+const LEAST_AHEAD = 4;
 
 /** A delivery whose next attempt may begin. */
 export interface Due {
@@ -33,7 +35,7 @@ export interface HeldLane {
 /** What a lane asks of the queue. */
 export interface LaneNeed {
   readonly subscriptionId: string;
-  /** How many first attempts, */
+  /** How many first attempts, with some retries in any case, */
   readonly ahead: number;
   /** and how many in all, if only retries are left. */
   readonly room: number;
@@ -115,7 +117,8 @@ export function createLanes() {
       return [...lanes].flatMap(([subscriptionId, lane]) => {
         const room = roomOf(lane) - lane.waiting.length;
         if (room <= 0 || lane.dryAt === stirs) return [];
-        const ahead = Math.max(room, Math.min(2 * lane.bound, Math.floor(MOST_AHEAD / held)));
+        const wanted = Math.max(LEAST_AHEAD, 2 * lane.bound);
+        const ahead = Math.max(room, Math.min(wanted, Math.floor(MOST_AHEAD / held)));
         return [{ subscriptionId, ahead, room, taken: [...lane.taken] }];
       });
     },

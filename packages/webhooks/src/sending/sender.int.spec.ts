@@ -180,6 +180,25 @@ describe('the delivery of webhooks', () => {
     expect(order.slice(1).at(-1)).to.equal(1);
   });
 
+  it('is made again while first attempts wait, however many there are', async () => {
+    let isDown = true;
+    const { receiver, id } = await endpoint((_received, response) =>
+      response.writeHead(isDown ? 500 : 200).end(),
+    );
+    await world.emit(5, id);
+    const sender = world.startSender();
+    await until(async () => (await world.deliveries()).every(({ failures }) => failures === 1));
+    await sender.stop();
+    world.advance(MINUTE);
+    await world.emit(1_000, id);
+    isDown = false;
+    world.startSender();
+    await until(async () => (await states()).every((state) => state === 'delivered'));
+    const order = receiver.received.slice(5).map(({ body }) => JSON.parse(body.toString()).sequence);
+    expect(order.slice(0, 100).filter((sequence) => sequence <= 5)).to.have.length(5);
+    expect(order[0], 'a first attempt').to.be.greaterThan(5);
+  });
+
   it('does not wait for an endpoint that hangs', async () => {
     const dead = await endpoint(() => undefined);
     const healthy = await endpoint();
