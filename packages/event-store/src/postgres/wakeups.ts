@@ -87,11 +87,12 @@ export function createWakeups(options: {
         if (!closing.signal.aborted) await Promise.race([lost.promise, closed.promise]);
       } catch {
         // The store is away: readers notice by themselves, and polling continues.
-        await delay(RECONNECT_MS, undefined, { signal: closing.signal }).catch(() => undefined);
       } finally {
         closing.signal.removeEventListener('abort', onClose);
         await endClient(client);
       }
+      // Also after a connection that opened: a server that closes each at once is not asked without a pause.
+      await delay(RECONNECT_MS, undefined, { signal: closing.signal }).catch(() => undefined);
     }
   }
 }
