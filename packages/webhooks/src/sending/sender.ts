@@ -87,14 +87,8 @@ export function startSender(options: SenderOptions): Sender {
     const ids = lanes.withAttempts();
     if (ids.length === 0) return;
     const enabled = await targets.of(ids);
-    for (const id of ids) if (!enabled.has(id)) breakOff(id);
-  }
-
-  function breakOff(subscriptionId: string): void {
-    for (const attempt of underWay) {
-      if (attempt.subscriptionId === subscriptionId) attempt.isBrokenOff = true;
-    }
-    poster.breakOff(subscriptionId);
+    for (const attempt of underWay) if (!enabled.has(attempt.subscriptionId)) attempt.isBrokenOff = true;
+    for (const id of ids) if (!enabled.has(id)) poster.breakOff(id);
   }
 
   async function readWhatIsDue(): Promise<void> {
@@ -127,13 +121,11 @@ export function startSender(options: SenderOptions): Sender {
     try {
       // Once more, right before the attempts: whoever has been told that a subscription is deleted is sent nothing.
       const found = await targets.of(due.map(({ subscriptionId }) => subscriptionId));
+      for (const [subscriptionId, target] of found) if (!target) unreadable.add(subscriptionId);
       const begun: Attempt[] = [];
       for (const one of due) {
         const target = found.get(one.subscriptionId);
-        if (!target) {
-          if (found.has(one.subscriptionId)) unreadable.add(one.subscriptionId);
-          continue;
-        }
+        if (!target) continue;
         const attempt = { ...one, startedAt, round, isBrokenOff: false };
         begun.push(attempt);
         void make(attempt, target);
