@@ -107,6 +107,23 @@ describe('reads that take turns', () => {
     });
   }
 
+  it('go on behind a page that the store has cut off for its size', async () => {
+    const log = createMemoryEventStore();
+    const stream = streamName();
+    const data = JSON.stringify({ text: 'x'.repeat(PAGE_BYTES) });
+    const events = newEvents(3).map((event) => ({ ...event, data }));
+    await log.append({ stream, expectedRevision: 'noStream', events });
+    const cutting: EventStore = {
+      ...log,
+      async *readAll(options) {
+        for await (const page of log.readAll(options)) for (const event of page) yield [event];
+      },
+    };
+    const turns = inTurns(cutting, createTurns({ isBusy: () => false }), going);
+    expect(await idsOf(turns.readAll())).to.deep.equal(events.map(({ id }) => id));
+    await log.close();
+  });
+
   it('run two at a time, in order of arrival, however many there are', async () => {
     const inTurn = createTurns({ isBusy: () => false });
     const begun: number[] = [];

@@ -144,11 +144,12 @@ interface Page {
 /** The first events that are small enough together; always at least one. */
 function withinBytes(events: readonly RecordedEvent[]): Page {
   let bytes = 0;
-  const end = events.findIndex(({ data, metadata }, index) => {
-    bytes += data.length + metadata.length;
+  const end = events.findIndex(({ type, data, metadata }, index) => {
+    bytes += type.length + data.length + metadata.length;
     return index > 0 && bytes > PAGE_BYTES;
   });
-  return end < 0 ? { events, isCut: false } : { events: events.slice(0, end), isCut: true };
+  // Where a single event is as large, the store itself may have cut off its page behind it.
+  return end < 0 ? { events, isCut: bytes > PAGE_BYTES } : { events: events.slice(0, end), isCut: true };
 }
 
 /** After a page that was cut, only as many as fitted, so that little is fetched in vain; then more again. */
