@@ -95,7 +95,7 @@ export interface SubscribeOptions {
   readonly after?: LogPlace | undefined;
   /** Ends the iteration. */
   readonly signal: AbortSignal;
-  /** The most events in a page. */
+  /** The most events in a page; of large ones it has fewer. */
   readonly pageSize?: number;
   /** While behind, fetches the next page before this one is taken. Default true. */
   readonly readAhead?: boolean;

@@ -22,19 +22,27 @@ export interface CopiedRows {
   readonly room: Buffer;
 }
 
-/** The rows of a query, in the memory given as long as they fit. */
-export function copyRows(
-  pool: Pool,
-  query: string,
-  { room, timeoutMs }: { readonly room: Buffer; readonly timeoutMs: number },
-): Promise<CopiedRows> {
+export interface CopyOptions {
+  readonly room: Buffer;
+  readonly timeoutMs: number;
+  readonly maximumBytes?: number;
+}
+
+/** They were more than the maximum. */
+export class TooManyBytesError extends Error {}
+
+/**
+ * The rows of a query, in the memory given as long as they fit. Throws `TooManyBytesError`: the connection is closed
+ * then, which is the only way to be sent no more.
+ */
+export function copyRows(pool: Pool, query: string, options: CopyOptions): Promise<CopiedRows> {
   const text = `copy (${query}) to stdout (format binary)`;
   return withConnection(
     pool,
     (client) =>
       new Promise((resolve, reject) => {
         const callback: Callback = (error, rows) => (rows ? resolve(rows) : reject(error));
-        client.query(new Copy(text, room, timeoutMs, callback));
+        client.query(new Copy(text, options, callback));
       }),
   );
 }
@@ -50,12 +58,14 @@ class Copy implements pg.Submittable {
   readonly query_timeout: number;
   readonly callback: Callback;
   readonly #text: string;
+  readonly #maximumBytes: number;
   #room: Buffer;
   #length = 0;
   #count = 0;
 
-  constructor(text: string, room: Buffer, timeoutMs: number, callback: Callback) {
+  constructor(text: string, { room, timeoutMs, maximumBytes = Infinity }: CopyOptions, callback: Callback) {
     this.#text = text;
+    this.#maximumBytes = maximumBytes;
     this.#room = room;
     this.query_timeout = timeoutMs;
     this.callback = callback;
@@ -68,6 +78,10 @@ class Copy implements pg.Submittable {
   /** The driver uses the memory of a chunk again. */
   handleCopyData({ chunk }: { readonly chunk: Buffer }): void {
     const length = this.#length + chunk.length;
+    if (length > this.#maximumBytes) {
+      this.callback(new TooManyBytesError(`The rows are more than ${this.#maximumBytes} bytes.`));
+      return;
+    }
     if (length > this.#room.length) this.#grow(length);
     this.#room.set(chunk, this.#length);
     this.#length = length;

@@ -5,8 +5,9 @@ import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { EncodedEvent } from '../encodedEvent.ts';
-import type { EventStore, RecordedEvent } from '../port.ts';
+import type { EventStore, Position, RecordedEvent } from '../port.ts';
 import { allOf } from '../testing/events.ts';
+import { follow } from '../testing/follow.ts';
 import { logTemplate } from '../testing/logDatabase.ts';
 import { createPostgresEventStore } from './postgresEventStore.ts';
 
@@ -114,6 +115,62 @@ describe('pages of the log that are copied', () => {
       Array.from({ length: 6_000 }, (_, index) => index + 1),
     );
     expect((await pagesOf(1_300)).map(({ length }) => length)).to.deep.equal([1_000, 300]);
+  });
+
+  describe('of large events', () => {
+    const BYTES = 1_000_000;
+    /** Many of them stand between small ones. */
+    const [FIRST, LAST, ALL] = [1_500, 1_560, 3_000];
+    beforeEach(() =>
+      pool.query(
+        `insert into log.events
+         select n, 'spec-' || n, 0, gen_random_uuid(), 'Happened',
+                repeat('x', case when n between $1 and $2 then $3 else 10 end), '{}', now()
+           from generate_series(1, $4::int) n`,
+        [FIRST, LAST, BYTES, ALL],
+      ),
+    );
+    const bytesIn = (page: readonly RecordedEvent[]) => page.reduce((sum, { data }) => sum + data.length, 0);
+    const expectBounded = (pages: readonly (readonly RecordedEvent[])[], pageSize: number) => {
+      expect(pages.flat()).to.have.length(ALL);
+      for (const page of pages) expect(bytesIn(page)).to.be.below(4 * 1024 * 1024 + BYTES);
+      // Those of small events have as many as before.
+      const mostOfLarge = Math.ceil((LAST - FIRST) / 4);
+      expect(pages.length).to.be.at.most(ALL / pageSize + mostOfLarge + 4);
+    };
+
+    it('are bounded by their bytes, in both directions', async () => {
+      expectBounded(await pagesOf(), 1_000);
+      const backwards: (readonly RecordedEvent[])[] = [];
+      for await (const page of store.readAll({ direction: 'backwards' })) backwards.push(page);
+      expectBounded(backwards, 1_000);
+    });
+
+    for (const takesRecent of [false, true]) {
+      for (const pageSize of [100, 1_000]) {
+        it(`are followed within the same bounds, ${pageSize} at a time, ${takesRecent ? 'shared' : 'as stored'}`, async () => {
+          const ending = new AbortController();
+          const pages: (readonly RecordedEvent[])[] = [];
+          const options = { signal: ending.signal, pageSize, takesRecent };
+          for await (const message of store.subscribeToAll(options)) {
+            if (message.kind === 'caughtUp') ending.abort();
+            else pages.push(message.events);
+          }
+          expectBounded(pages, pageSize);
+        });
+      }
+    }
+
+    it('are followed one by one where each fills a page, also from one to the end', async () => {
+      await pool.query(`update log.events set data = repeat('x', 5000000) where position > $1`, [ALL - 3]);
+      const { rows } = await pool.query('select id from log.events where position = $1', [ALL - 3]);
+      const after = { position: `${ALL - 3}` as Position, eventId: rows[0].id };
+      const reader = follow(store, { after });
+      await reader.until(() => reader.told.includes('caughtUp'));
+      expect(reader.pageSizes).to.deep.equal([1, 1, 1]);
+      expect(reader.told.filter((entry) => entry === 'caughtUp')).to.have.length(1);
+      await reader.stop();
+    });
   });
 
   it('are none of an empty log', async () => expect(await pagesOf()).to.deep.equal([]));

@@ -8,6 +8,7 @@ import type { Position, RecordedEvent, StreamTail } from '../port.ts';
 import {
   arrayOfIntegers,
   arrayOfTexts,
+  type CopiedRows,
   copyRows,
   INT8_BYTES,
   integerAt,
@@ -15,6 +16,7 @@ import {
   lengthOf,
   readRows,
   roomFor,
+  TooManyBytesError,
   TRAILER_BYTES,
   UUID_BYTES,
   uuidText,
@@ -32,38 +34,65 @@ const ROOM_BYTES = 512;
 /** Behind a state that comes back there are a few. */
 const EVENTS_OF_TAIL = 6;
 
+/** Of a page that is copied: twice what a page of larger events has. */
+const MOST_BYTES = 8 * 1024 * 1024;
+
 /** As it was read: its events are made when they are asked for. */
 export interface LogPage {
   readonly count: number;
   readonly bytes: number;
+  /** Whether there may be more. */
+  readonly isFull: boolean;
   /** Where the next page begins; undefined for a page without events. */
   readonly nextFrom: string | undefined;
   readonly events: () => readonly RecordedEvent[];
 }
 
-/** At most so many events after a position. */
+export interface CopiedPage extends LogPage {
+  /** Without the bytes of the page, which they would keep alive. */
+  readonly plainEvents: () => readonly RecordedEvent[];
+}
+
+/**
+ * At most so many events after a position; undefined if they are too large for one page. To have the database add up
+ * their sizes would cost a third more for every page, and nearly all are of small events.
+ */
 export async function copyPage(
   pool: Pool,
   { after, limit, timeoutMs }: { readonly after: string; readonly limit: number; readonly timeoutMs: number },
-): Promise<LogPage> {
+): Promise<CopiedPage | undefined> {
   // Numbers, so that they need no quoting: COPY takes no parameters.
   const [from, most] = [BigInt(after), Math.trunc(limit)];
-  const { count, page } = await copyRows(
-    pool,
-    `select ${COLUMNS} from log.events where position > ${from} order by position limit ${most}`,
-    { room: roomFor(limit * ROOM_BYTES), timeoutMs },
-  );
+  const query = `select ${COLUMNS} from log.events where position > ${from} order by position limit ${most}`;
+  let copied: CopiedRows;
+  try {
+    copied = await copyRows(pool, query, {
+      room: roomFor(limit * ROOM_BYTES),
+      timeoutMs,
+      maximumBytes: MOST_BYTES,
+    });
+  } catch (error) {
+    if (error instanceof TooManyBytesError) return undefined;
+    throw error;
+  }
+  const { count, page } = copied;
   return {
     count,
     bytes: page.length,
+    isFull: count === most,
     nextFrom: count > 0 ? integerText(viewOf(page), page.length - TRAILER_BYTES - INT8_BYTES) : undefined,
-    events: () => eventsIn(page),
+    events: () => eventsIn(page, encodedEvent),
+    plainEvents: () => eventsIn(page, (event) => event),
   };
 }
 
-function eventsIn(page: Buffer): readonly RecordedEvent[] {
+type MakeEvent = (event: RecordedEvent, page: Buffer, from: number, to: number) => RecordedEvent;
+
+const encodedEvent: MakeEvent = (event, page, from, to) => new EncodedEvent(event, page, from, to);
+
+function eventsIn(page: Buffer, make: MakeEvent): readonly RecordedEvent[] {
   const events: RecordedEvent[] = [];
-  readRows(page, COLUMN_COUNT, (view, row) => addEvent(events, page, view, row));
+  readRows(page, COLUMN_COUNT, (view, row) => addEvent(events, make, page, view, row));
   return events;
 }
 
@@ -90,13 +119,19 @@ export async function copyTails(
   readRows(page, COLUMN_COUNT + 1, (view, row) => {
     const number = valueAt(view, row, INT8_BYTES);
     const events = found[integerAt(view, number) - 1] ?? [];
-    return addEvent(events, page, view, number + INT8_BYTES);
+    return addEvent(events, encodedEvent, page, view, number + INT8_BYTES);
   });
   return found;
 }
 
 /** Returns where the next row begins. */
-function addEvent(events: RecordedEvent[], page: Buffer, view: DataView, row: number): number {
+function addEvent(
+  events: RecordedEvent[],
+  make: MakeEvent,
+  page: Buffer,
+  view: DataView,
+  row: number,
+): number {
   const created = valueAt(view, row, INT8_BYTES);
   const revision = valueAt(view, created + INT8_BYTES, INT8_BYTES);
   const id = valueAt(view, revision + INT8_BYTES, UUID_BYTES);
@@ -120,7 +155,7 @@ function addEvent(events: RecordedEvent[], page: Buffer, view: DataView, row: nu
     metadata: textAt(page, metadata, metadataEnd),
     recordedAt: timeAt(view, created),
   };
-  events.push(new EncodedEvent(event, page, id, metadataEnd));
+  events.push(make(event, page, id, metadataEnd));
   return position + INT8_BYTES;
 }
 

@@ -14,12 +14,21 @@ import type {
 } from '../port.ts';
 import { copyPage, copyTails, type LogPage } from './copiedPages.ts';
 import { isOwnMistake, isRefused } from './failures.ts';
-import { EVENT_COLUMNS, type EventRow, recordedEvent, rowTypes } from './rows.ts';
+import {
+  charactersOf,
+  EVENT_COLUMNS,
+  type EventRow,
+  fillPage,
+  PAGE_BYTES,
+  pageQuery,
+  recordedEvent,
+  rowTypes,
+} from './rows.ts';
+import type { EventPage, PageNeed } from './sharedPages.ts';
 
 export const PAGE_SIZE = 1_000;
 /** A page after the first has as many events as fit, at the size of those before. */
 const LARGEST_PAGE = 2_000;
-const PAGE_BYTES = 4 * 1024 * 1024;
 /** A smaller page is read by a prepared statement, which need not be planned. */
 const LEAST_COPIED = 250;
 const LEAST_COPIED_TAILS = 16;
@@ -27,6 +36,15 @@ const LEAST_COPIED_TAILS = 16;
 const READ_TIMEOUT_MS = 15_000;
 /** Larger than any revision or position. */
 const BEYOND_ALL = '9223372036854775807';
+
+type Direction = 'forwards' | 'backwards';
+
+const LOG_PAGES = {
+  forwards: pageQuery('position > $1', 'position'),
+  backwards: pageQuery('position < $1', 'position desc'),
+};
+/** The place comes in addition: behind it there is an event in every page, however large the one at the place is. */
+const PAGE_FROM = pageQuery('position >= $1', 'position', 'position > $1');
 
 type NumberedRow = readonly [...EventRow, number: string];
 
@@ -48,7 +66,7 @@ function eventsByNumber(rows: readonly NumberedRow[], count: number): readonly (
 export function createLogReader(pool: Pool) {
   const { query, copied, tailsCopied } = createReads(pool);
 
-  const streamPage = (direction: 'forwards' | 'backwards', stream: string, from: string, limit: number) =>
+  const streamPage = (direction: Direction, stream: string, from: string, limit: number) =>
     direction === 'forwards'
       ? query<EventRow>(
           'coffer-stream-forwards',
@@ -61,18 +79,8 @@ export function createLogReader(pool: Pool) {
           [stream, from, limit],
         );
 
-  const logPage = (direction: 'forwards' | 'backwards', from: string, limit: number) =>
-    direction === 'forwards'
-      ? query<EventRow>(
-          'coffer-log-forwards',
-          `select ${EVENT_COLUMNS} from log.events where position > $1 order by position limit $2`,
-          [from, limit],
-        )
-      : query<EventRow>(
-          'coffer-log-backwards',
-          `select ${EVENT_COLUMNS} from log.events where position < $1 order by position desc limit $2`,
-          [from, limit],
-        );
+  const logPage = (direction: Direction, from: string, limit: number) =>
+    query<EventRow>(`coffer-log-${direction}`, LOG_PAGES[direction], [from, limit]);
 
   return {
     readStream(stream: string, options: ReadStreamOptions = {}): EventPages {
@@ -83,6 +91,7 @@ export function createLogReader(pool: Pool) {
       return pages(limit, first, async (from, size) =>
         pageOf(
           await streamPage(direction, stream, from, size),
+          size,
           ([, , revision]) => `${Number(revision) + step}`,
         ),
       );
@@ -90,29 +99,26 @@ export function createLogReader(pool: Pool) {
 
     readAll({ direction = 'forwards', from, limit = Infinity }: ReadAllOptions = {}): EventPages {
       const first = from ?? (direction === 'forwards' ? '0' : BEYOND_ALL);
-      return pages(limit, first, async (after, size) =>
-        direction === 'forwards' && size >= LEAST_COPIED
-          ? copied(after, size)
-          : pageOf(await logPage(direction, after, size), ([position]) => position),
-      );
+      return pages(limit, first, async (after, size) => {
+        const isCopied = direction === 'forwards' && size >= LEAST_COPIED;
+        const page = isCopied ? await copied(after, size) : undefined;
+        return page ?? pageOf(await logPage(direction, after, size), size, ([position]) => position);
+      });
     },
 
     /** The given place comes first, if it still exists, then the events after it. */
     async pageFrom(
       after: LogPlace | undefined,
-      size: number,
-      isCopied: boolean,
-    ): Promise<readonly RecordedEvent[]> {
-      if (isCopied && size >= LEAST_COPIED) {
-        const before = after ? BigInt(after.position) - 1n : 0n;
-        return (await copied(`${before}`, after ? size + 1 : size)).events();
-      }
-      const rows = await query<EventRow>(
-        'coffer-log-from',
-        `select ${EVENT_COLUMNS} from log.events where position >= $1 order by position limit $2`,
-        [after?.position ?? '1', after ? size + 1 : size],
-      );
-      return rows.map(recordedEvent);
+      pageSize: number,
+      { isBehind, keepsBytes }: PageNeed,
+    ): Promise<EventPage> {
+      const size = after ? pageSize + 1 : pageSize;
+      const before = after ? BigInt(after.position) - 1n : 0n;
+      const page = isBehind && pageSize >= LEAST_COPIED ? await copied(`${before}`, size) : undefined;
+      if (page) return { events: keepsBytes ? page.events() : page.plainEvents(), isFull: page.isFull };
+      const rows = await query<EventRow>('coffer-log-from', PAGE_FROM, [`${before + 1n}`, size]);
+      const isFull = rows.length === size || fillPage(rows.slice(1));
+      return { events: rows.map(recordedEvent), isFull };
     },
 
     async head(): Promise<LogPlace | undefined> {
@@ -190,7 +196,7 @@ function createReads(pool: Pool) {
       return rows as unknown as Row[];
     },
 
-    copied: (after: string, limit: number): Promise<LogPage> =>
+    copied: (after: string, limit: number) =>
       answered(() => copyPage(pool, { after, limit, timeoutMs: READ_TIMEOUT_MS })),
 
     tailsCopied: (tails: readonly StreamTail[], limit: number) =>
@@ -212,11 +218,12 @@ async function answered<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
   }
 }
 
-function pageOf(rows: readonly EventRow[], nextFrom: (last: EventRow) => string): LogPage {
+function pageOf(rows: readonly EventRow[], size: number, nextFrom: (last: EventRow) => string): LogPage {
   const last = rows.at(-1);
   return {
     count: rows.length,
-    bytes: rows.reduce((sum, [, , , , , data, metadata]) => sum + data.length + metadata.length, 0),
+    bytes: charactersOf(rows),
+    isFull: rows.length === size || fillPage(rows),
     nextFrom: last && nextFrom(last),
     events: () => rows.map(recordedEvent),
   };
@@ -232,10 +239,9 @@ async function* pages(
   let upcoming = left > 0 ? fetch(firstFrom, size) : undefined;
   while (upcoming) {
     const page: LogPage = await upcoming;
-    const { count, bytes, nextFrom } = page;
+    const { count, bytes, isFull, nextFrom } = page;
     if (nextFrom === undefined) return;
     left -= count;
-    const isFull = count === size;
     const fitting = Math.floor((PAGE_BYTES * count) / Math.max(1, bytes));
     size = Math.min(left, Math.max(1, Math.min(fitting, LARGEST_PAGE)));
     upcoming = isFull && left > 0 ? fetch(nextFrom, size) : undefined;

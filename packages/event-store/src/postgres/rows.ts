@@ -15,6 +15,37 @@ export type EventRow = readonly [
 
 export const EVENT_COLUMNS = 'position, stream, revision, id, type, data, metadata, created';
 
+/** A page ends behind the event that fills it. */
+export const PAGE_BYTES = 4 * 1024 * 1024;
+
+/**
+ * At most $2 events in the order of a column, or as many as fill a page. Sizes are told without reading the values.
+ * Those that are not `counted` are given in addition.
+ */
+export const pageQuery = (where: string, order: string, counted = 'true'): string => `
+  select ${EVENT_COLUMNS} from (
+    select ${EVENT_COLUMNS},
+      sum(octet_length(type) + octet_length(data) + octet_length(metadata)) filter (where ${counted})
+        over (order by ${order} rows between unbounded preceding and 1 preceding) as bytes_before
+      from log.events where ${where} order by ${order} limit $2
+  ) page
+  where bytes_before is null or bytes_before < ${PAGE_BYTES}
+  order by ${order}`;
+
+/** Whether the database may have cut off a page behind these. */
+export function fillPage(rows: readonly EventRow[]): boolean {
+  // A character has three bytes at most, so that those of small events need not be counted.
+  if (3 * charactersOf(rows) < PAGE_BYTES) return false;
+  let bytes = 0;
+  for (const [, , , , type, data, metadata] of rows) {
+    bytes += Buffer.byteLength(type) + Buffer.byteLength(data) + Buffer.byteLength(metadata);
+  }
+  return bytes >= PAGE_BYTES;
+}
+
+export const charactersOf = (rows: readonly EventRow[]): number =>
+  rows.reduce((sum, [, , , , type, data, metadata]) => sum + type.length + data.length + metadata.length, 0);
+
 /** What follows the columns of an event is passed over. */
 export function recordedEvent(row: readonly [...EventRow, ...unknown[]]): RecordedEvent {
   return {

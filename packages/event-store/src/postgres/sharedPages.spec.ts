@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { LogPlace, Position, RecordedEvent } from '../port.ts';
-import { type SharedPageFrom, sharePages } from './sharedPages.ts';
+import { type EventPage, type PageNeed, type SharedPageFrom, sharePages } from './sharedPages.ts';
 
 const place = (position: string): LogPlace => ({ position: position as Position, eventId: `id-${position}` });
 
@@ -11,16 +11,16 @@ const follower =
 describe('pages of the log', () => {
   let asked: {
     from: LogPlace | undefined;
-    isCopied: boolean;
-    answer: (events: readonly RecordedEvent[]) => void;
+    need: PageNeed;
+    answer: (events: readonly RecordedEvent[], isFull?: boolean) => void;
   }[];
   let shared: SharedPageFrom;
   let pageFrom: ReturnType<typeof follower>;
   beforeEach(() => {
     asked = [];
-    shared = sharePages((from, _pageSize, isCopied) => {
-      const { promise, resolve } = Promise.withResolvers<readonly RecordedEvent[]>();
-      asked.push({ from, isCopied, answer: resolve });
+    shared = sharePages((from, _pageSize, need) => {
+      const { promise, resolve } = Promise.withResolvers<EventPage>();
+      asked.push({ from, need, answer: (events, isFull = false) => resolve({ events, isFull }) });
       return promise;
     });
     pageFrom = follower(shared);
@@ -29,9 +29,9 @@ describe('pages of the log', () => {
   it('are read once for all readers at the same event with the same wake-ups seen', async () => {
     const pages = [pageFrom(place('7'), 100, 3), pageFrom(place('7'), 100, 3)];
     expect(asked).to.have.length(1);
-    const events: readonly RecordedEvent[] = [];
-    asked[0]?.answer(events);
-    expect(await Promise.all(pages)).to.deep.equal([events, events]);
+    asked[0]?.answer([], true);
+    const page = { events: [], isFull: true };
+    expect(await Promise.all(pages)).to.deep.equal([page, page]);
   });
 
   it('are read separately for a reader elsewhere, with another size, or woken since', () => {
@@ -69,8 +69,8 @@ describe('pages of the log', () => {
     });
     const events = (first: number, last: number) =>
       Array.from({ length: last - first + 1 }, (_, index) => event(first + index));
-    const positions = async (page: Promise<readonly RecordedEvent[]>) =>
-      (await page).map(({ position }) => Number(position));
+    const positions = async (page: Promise<EventPage>) =>
+      (await page).events.map(({ position }) => Number(position));
     beforeEach(async () => {
       const page = pageFrom(undefined, 100, 1);
       asked[0]?.answer(events(1, 9));
@@ -87,7 +87,7 @@ describe('pages of the log', () => {
         const page = shared({ from: place('3'), pageSize: 4, wakeupsSeen: 1, takesRecent: false, isBehind });
         asked[1]?.answer(events(3, 4));
         expect(asked[1]?.from).to.deep.equal(place('3'));
-        expect(asked[1]?.isCopied).to.equal(isBehind);
+        expect(asked[1]?.need).to.deep.equal({ isBehind, keepsBytes: isBehind });
         expect(await positions(page)).to.deep.equal([3, 4]);
       });
     }
@@ -100,6 +100,27 @@ describe('pages of the log', () => {
         [6, 7, 8, 9, 10],
         [8, 9, 10, 11],
       ]);
+    });
+
+    it('are a full page when they are as many as were asked for', async () => {
+      expect(await pageFrom(place('3'), 4, 1)).to.include({ isFull: true });
+    });
+
+    for (const [what, last, isCut, isFull] of [
+      ['are as many as were asked for', 13, false, true],
+      ['end with a page that is full of bytes', 10, true, true],
+      ['are neither', 10, false, false],
+    ] as const) {
+      it(`and what was read after them are ${isFull ? '' : 'not '}a full page when they ${what}`, async () => {
+        const page = pageFrom(place('8'), 4, 2);
+        asked[1]?.answer(events(9, last), isCut);
+        expect(await page).to.include({ isFull });
+      });
+    }
+
+    it('are read for a reader that is behind, and do not keep their bytes, when it may be given them again', () => {
+      void shared({ from: place('20'), pageSize: 4, wakeupsSeen: 1, takesRecent: true, isBehind: true });
+      expect(asked[1]?.need).to.deep.equal({ isBehind: true, keepsBytes: false });
     });
 
     it('are not given when the log holds them no longer: the reader is told what the log holds at its place', async () => {
@@ -115,7 +136,7 @@ describe('pages of the log', () => {
   it('fail for all who wait for them, and are then read again', async () => {
     const failing = follower(
       sharePages(() => {
-        asked.push({ from: undefined, isCopied: false, answer() {} });
+        asked.push({ from: undefined, need: { isBehind: false, keepsBytes: false }, answer() {} });
         return Promise.reject(new Error('away'));
       }),
     );

@@ -6,9 +6,22 @@
 import type { LogPlace, RecordedEvent } from '../port.ts';
 import { createRecentEvents } from './recentEvents.ts';
 
-type Page = Promise<readonly RecordedEvent[]>;
-/** The given place comes first, if it still exists, then at most so many events after it; copied, they keep its bytes. */
-export type PageFrom = (from: LogPlace | undefined, pageSize: number, isCopied: boolean) => Page;
+export interface EventPage {
+  readonly events: readonly RecordedEvent[];
+  /** Whether there may be more: it has as many events as were asked for, or as many bytes as a page has. */
+  readonly isFull: boolean;
+}
+
+export interface PageNeed {
+  /** Whether as many events as were asked for are expected. */
+  readonly isBehind: boolean;
+  /** Whether the events should keep the bytes from which they were read, those of the whole page. */
+  readonly keepsBytes: boolean;
+}
+
+type Page = Promise<EventPage>;
+/** The given place comes first, if it still exists, then at most so many events after it, and at least one. */
+export type PageFrom = (from: LogPlace | undefined, pageSize: number, need: PageNeed) => Page;
 
 interface PageRequest {
   readonly from: LogPlace | undefined;
@@ -17,7 +30,7 @@ interface PageRequest {
   readonly wakeupsSeen: number;
   /** Whether events that were read a moment ago will do. */
   readonly takesRecent: boolean;
-  /** Whether a full page is expected. */
+  /** Whether as many events as were asked for are expected. */
   readonly isBehind: boolean;
 }
 
@@ -28,26 +41,28 @@ export function sharePages(pageFrom: PageFrom): SharedPageFrom {
   const recent = createRecentEvents();
 
   return async ({ from, pageSize, wakeupsSeen, takesRecent, isBehind }) => {
-    // Who reacts to events may hold one for long, and a copied one holds the bytes of its page.
-    if (isBehind && !takesRecent) return pageFrom(from, pageSize, true);
+    // Who reacts to events may hold one for long, and with it the bytes of its page.
+    if (isBehind && !takesRecent) return pageFrom(from, pageSize, { isBehind, keepsBytes: true });
+    const readFrom = (place: LogPlace | undefined) => read(place, pageSize, wakeupsSeen, isBehind);
     const known = from && takesRecent ? recent.from(from) : undefined;
     const last = known?.at(-1);
-    if (!from || !known || !last) return read(from, pageSize, wakeupsSeen);
-    if (known.length > pageSize) return known.slice(0, pageSize + 1);
-    const end = { position: last.position, eventId: last.id };
-    const [there, ...next] = await read(end, pageSize, wakeupsSeen);
+    if (!from || !known || !last) return readFrom(from);
+    if (known.length > pageSize) return { events: known.slice(0, pageSize + 1), isFull: true };
+    const { events, isFull } = await readFrom({ position: last.position, eventId: last.id });
+    const [there, ...next] = events;
     // What was known is in the log no longer: whether the reader's place is, only the log can tell.
-    if (there?.id !== last.id) return read(from, pageSize, wakeupsSeen);
-    return [...known, ...next].slice(0, pageSize + 1);
+    if (there?.id !== last.id) return readFrom(from);
+    const all = [...known, ...next];
+    return { events: all.slice(0, pageSize + 1), isFull: isFull || all.length > pageSize };
   };
 
-  function read(from: LogPlace | undefined, pageSize: number, wakeupsSeen: number): Page {
+  function read(from: LogPlace | undefined, pageSize: number, wakeupsSeen: number, isBehind: boolean): Page {
     const key = JSON.stringify([from?.position, from?.eventId, pageSize, wakeupsSeen]);
     const known = onTheirWay.get(key);
     if (known) return known;
-    const page = pageFrom(from, pageSize, false).then((events) => {
-      recent.saw(from, events);
-      return events;
+    const page = pageFrom(from, pageSize, { isBehind, keepsBytes: false }).then((found) => {
+      recent.saw(from, found.events);
+      return found;
     });
     onTheirWay.set(key, page);
     const forget = () => {

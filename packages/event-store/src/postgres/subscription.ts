@@ -7,7 +7,7 @@ import { distance } from '../decimalPosition.ts';
 import { LogRewrittenError, StoreUnreachableError } from '../errors.ts';
 import type { LogPlace, RecordedEvent, SubscribeOptions, SubscriptionMessage } from '../port.ts';
 import { PAGE_SIZE } from './logReader.ts';
-import type { SharedPageFrom } from './sharedPages.ts';
+import type { EventPage, SharedPageFrom } from './sharedPages.ts';
 import type { Wakeups } from './wakeups.ts';
 
 /** Notifications can be lost (a pooler, a dropped connection), so the log is polled this often as well. */
@@ -32,12 +32,12 @@ export async function* subscription(
   let upcoming = ask();
   while (!signal.aborted) {
     const { wakeupsSeen, page } = upcoming;
-    const events = await page;
+    const { events, isFull } = await page;
     if (signal.aborted) return;
     const last = events.at(-1);
     if (last) place = { position: last.position, eventId: last.id };
-    const isFull = events.length === pageSize;
-    isBehind = isFull;
+    // Behind a page that was cut off for its size, the next ones are not expected to be of many events.
+    isBehind = events.length === pageSize;
     if (isFull) {
       isLive = false;
       if (readAhead) upcoming = ask();
@@ -57,7 +57,7 @@ export async function* subscription(
   }
 
   /** Wake-ups are counted before reading, so that one during the read is not slept through. */
-  function ask(): { readonly wakeupsSeen: number; readonly page: Promise<readonly RecordedEvent[]> } {
+  function ask(): { readonly wakeupsSeen: number; readonly page: Promise<EventPage> } {
     const wakeupsSeen = wakeups.count;
     const page = fetchPage(place, wakeupsSeen);
     // It fails where it is awaited; a reader that stops before does not care.
@@ -66,18 +66,16 @@ export async function* subscription(
   }
 
   /** The events after the place; retries while the store is away. */
-  async function fetchPage(
-    from: LogPlace | undefined,
-    wakeupsSeen: number,
-  ): Promise<readonly RecordedEvent[]> {
+  async function fetchPage(from: LogPlace | undefined, wakeupsSeen: number): Promise<EventPage> {
     for (let attempt = 0; ; attempt++) {
       try {
-        return eventsAfter(from, await pageFrom({ from, pageSize, wakeupsSeen, takesRecent, isBehind }));
+        const found = await pageFrom({ from, pageSize, wakeupsSeen, takesRecent, isBehind });
+        return { events: eventsAfter(from, found.events), isFull: found.isFull };
       } catch (error) {
         if (!(error instanceof StoreUnreachableError)) throw error;
         const waitMs = RETRY_DELAYS_MS[Math.min(attempt, RETRY_DELAYS_MS.length - 1)];
         await pause(waitMs ?? 0, signal);
-        if (signal.aborted) return [];
+        if (signal.aborted) return { events: [], isFull: false };
       }
     }
   }
