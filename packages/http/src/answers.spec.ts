@@ -1,8 +1,10 @@
+import { once } from 'node:events';
 import { Rejection } from '@coffer/kernel';
 import { expect } from 'chai';
 import { z } from 'zod';
 import { type Endpoint, endpoint } from './endpoint.ts';
 import { buy, rejectShop, SECRET_KEY, simpleEndpoint } from './testing/shop.ts';
+import { openSocket, readUntil } from './testing/sockets.ts';
 import { asJson, ask, bearer, startWorld } from './testing/world.ts';
 
 class StoreAwayError extends Error {}
@@ -267,6 +269,74 @@ describe('an answer', () => {
       expect(answer.headers.get('retry-after')).to.equal('1');
     }
     released.resolve();
+  });
+
+  describe('that comes before its checks are done', () => {
+    /** A write that waits at its feature switch for the spec. */
+    async function startHeld(requestTimeoutMs?: number) {
+      const asked = Promise.withResolvers<void>();
+      const released = Promise.withResolvers<void>();
+      let runs = 0;
+      const held = simpleEndpoint({
+        method: 'POST',
+        path: '/held',
+        admit: async () => {
+          asked.resolve();
+          await released.promise;
+        },
+        handle: () => {
+          runs++;
+          return { status: 200, body: {} };
+        },
+      });
+      const requestsInFlight = new Int32Array(1);
+      const world = await startWorld({
+        endpoints: [held],
+        requestsInFlight,
+        ...(requestTimeoutMs !== undefined && { requestTimeoutMs }),
+      });
+      return {
+        world,
+        asked: asked.promise,
+        /** How often the handler has run once nothing is being served any more. */
+        async runsAfterRelease() {
+          released.resolve();
+          while (requestsInFlight[0] !== 0) await new Promise((resolve) => setTimeout(resolve, 5));
+          return runs;
+        },
+      };
+    }
+    const head = (length: number) =>
+      `POST /v1/held HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
+
+    for (const [what, length] of [
+      ['without a body', 0],
+      ['whose body never comes', 17],
+    ] as const) {
+      it(`says that nothing was done, and nothing is: a write ${what}`, async () => {
+        const { world, runsAfterRelease } = await startHeld(1);
+        await using _ = world;
+        const socket = await openSocket(world.port);
+        socket.write(head(length));
+        expect(await readUntil(socket, '}')).to.include('service/unavailable');
+        expect(await runsAfterRelease()).to.equal(0);
+        socket.destroy();
+      });
+
+      it(`is for nobody if the client leaves, and nothing is done: a write ${what}`, async () => {
+        const { world, asked, runsAfterRelease } = await startHeld();
+        await using _ = world;
+        const socket = await openSocket(world.port);
+        socket.write(head(length));
+        await asked;
+        const closed = once(socket, 'close');
+        socket.resetAndDestroy();
+        await closed;
+        // The server learns of it before it learns of this.
+        await ask(`${world.url}/healthz`);
+        expect(await runsAfterRelease()).to.equal(0);
+      });
+    }
   });
 
   it('to one request too many is 503 at once, and later requests are served', async () => {

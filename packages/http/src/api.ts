@@ -118,6 +118,8 @@ export function createApi(options: ApiOptions): Router {
     if (endpoint.admit) await endpoint.admit(caller as never);
     const limited = rateGate.check(endpoint.rateLimit, caller, () => request.ip);
     if (limited) await limited;
+    // The checks may have waited for longer than the caller did: it was told that nothing was done.
+    if (isOver(call)) return;
 
     call.phase = 'receiving';
     const json = takesBody(endpoint) ? await readJson(request, response, mounted.bodyLimitBytes) : undefined;
@@ -216,6 +218,11 @@ function callOf(request: Request, response: Response): Call {
     timer: undefined,
     cors: NO_CORS,
   };
+}
+
+/** Before its body is read: answered, or nobody is there who could be. */
+function isOver({ request, response }: Call): boolean {
+  return response.headersSent || response.destroyed || request.destroyed;
 }
 
 function queryTextOf(url: string): string {

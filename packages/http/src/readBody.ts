@@ -23,7 +23,10 @@ export function readBody(
   if (declared !== undefined && Number(declared) > limitBytes) {
     return Promise.reject(reject('request/too_large', { limitBytes }));
   }
-  if (request.destroyed) return Promise.reject(new ClientGoneError('The client went away before sending.'));
+  // What is left of a request that was answered is dropped, and nothing tells when that ends.
+  if (request.destroyed || response.destroyed || response.headersSent) {
+    return Promise.reject(new ClientGoneError('Nobody waits for what the body asks.'));
+  }
   if (awaitsContinue(request)) response.writeContinue();
 
   return new Promise((resolve, fail) => {
@@ -45,9 +48,12 @@ export function readBody(
       resolve(first && chunks.length === 1 ? first : Buffer.concat(chunks, size));
     });
     // Emitted after `end` too, where an error with its stack would be made for nobody.
-    request.once('close', () => {
+    const onClose = (): void => {
       if (!ended) fail(new ClientGoneError('The client went away while sending.'));
-    });
+    };
+    request.once('close', onClose);
+    // A request that is answered in the middle of its body never closes.
+    response.once('close', onClose);
   });
 }
 
