@@ -47,7 +47,28 @@ describe('a rate limit', () => {
     expect(rateKeyOfAddress('2001:db8:1:2:3:4:5:6')).to.equal(rateKeyOfAddress('2001:db8:1:2::9'));
     expect(rateKeyOfAddress('2001:db8:1:3::9')).to.not.equal(rateKeyOfAddress('2001:db8:1:2::9'));
     expect(rateKeyOfAddress('::ffff:192.0.2.1')).to.equal('192.0.2.1');
+    expect(rateKeyOfAddress('::ffff:c000:201')).to.equal('192.0.2.1');
     expect(rateKeyOfAddress('::1')).to.equal('0:0:0:0::/64');
+  });
+
+  it('knows an address however it is spelt, and whatever port is forwarded with it', () => {
+    for (const [client, spellings] of [
+      ['192.0.2.1', ['192.0.2.1:50123', '[::ffff:192.0.2.1]:443', '0:0:0:0:0:FFFF:C000:0201']],
+      ['2001:db8::1', ['[2001:db8::1]', '[2001:db8::1]:443', '2001:0DB8:0::2', '2001:db8:0:0:1::']],
+      ['fe80::1', ['fe80::1%eth0', '[fe80::1%eth0]:80']],
+      ['64:ff9b::192.0.2.1', ['64:ff9b::c000:201']],
+    ] as const) {
+      for (const spelling of spellings) {
+        expect(rateKeyOfAddress(spelling), spelling).to.equal(rateKeyOfAddress(client));
+      }
+    }
+  });
+
+  it('keeps no more of what is forwarded than an address is long', () => {
+    for (const text of ['unknown', '_hidden', '', 'a:b', '1.2.3.4:x']) {
+      expect(rateKeyOfAddress(text)).to.equal(text);
+    }
+    expect(rateKeyOfAddress('x'.repeat(10_000))).to.have.lengthOf(64);
   });
 
   const signIn = simpleEndpoint({
@@ -86,8 +107,8 @@ describe('a rate limit', () => {
     for (const address of ['192.0.2.1', '192.0.2.2', '192.0.2.3']) {
       expect((await signInFrom(world.base, address)).status).to.equal(200);
     }
-    await signInFrom(world.base, '192.0.2.1');
-    expect((await signInFrom(world.base, '192.0.2.1')).status).to.equal(429);
+    await signInFrom(world.base, '192.0.2.1:50001');
+    expect((await signInFrom(world.base, '192.0.2.1:50002')).status).to.equal(429);
   });
 
   it('is by key as well', async () => {
