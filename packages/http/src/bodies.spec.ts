@@ -160,7 +160,7 @@ describe('a body', () => {
       const bodies = [
         `{${fields(400_000)}}`,
         `{"items":[{${fields(400_000)}}]}`,
-        `{"items":[${fields(MOST + 1).map((field) => `{${field}}`)}]}`,
+        `{"items":[${fields(MOST / 2 + 1).map((field) => `{${field},"b":1}`)}]}`,
       ];
       for (const body of bodies) {
         const { status, code, body: answer } = await post('/large', body);
@@ -171,13 +171,36 @@ describe('a body', () => {
       }
     });
 
-    it('at the limit is read, as is one whose texts are full of colons and quotes', async () => {
+    it('or more lists and objects is refused before they are read, empty or not and however deep', async () => {
+      const half = 2 * 1024 * 1024 - 100;
+      const bodies = [
+        `{"items":[${'{},'.repeat(MOST)}{}]}`,
+        `{"items":[${'[],'.repeat(400_000)}[]]}`,
+        `{"items":${'['.repeat(half)}${']'.repeat(half)}}`,
+        '['.repeat(2 * half),
+      ];
+      for (const body of bodies) {
+        const { status, code, body: answer } = await post('/large', body);
+        expect([status, code]).to.deep.equal([400, 'request/invalid']);
+        expect(answer.details).to.deep.equal({
+          issues: [{ path: '', message: 'has more than 65536 lists and objects' }],
+        });
+      }
+    });
+
+    it('at the limit is read, as is one whose texts are full of what is counted', async () => {
       const details = await issuesOf('/large', `{${fields(MOST)}}`);
       expect(details)
         .to.have.property('issues')
         .with.lengthOf(20)
         .and.deep.include({ path: '0:', message: 'unrecognized field' });
-      const item = { item: ':\\":'.repeat(100_000), price: '7' };
+      // The body and its list are two of them.
+      const empties = Array.from({ length: MOST - 2 }, () => ({}));
+      expect(await issuesOf('/large', JSON.stringify({ items: empties })))
+        .to.have.property('issues')
+        .with.lengthOf(20)
+        .and.deep.include({ path: 'items[0].item', message: 'is required' });
+      const item = { item: ':\\":[{'.repeat(100_000), price: '7' };
       expect((await post('/large', JSON.stringify({ items: [item] }))).body).to.deep.equal({ count: 1 });
     });
   });

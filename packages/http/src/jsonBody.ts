@@ -55,30 +55,36 @@ export function parseJson(bytes: Buffer): unknown {
   }
 }
 
-/** More than any documented body has: 20,000 payouts of a pool make 60,000. */
-export const MAX_JSON_FIELDS = 65_536;
-/** `"":1,` */
-const MIN_FIELD_BYTES = 5;
+/** More than any documented body has of either: 20,000 payouts of a pool make 60,000 fields in 20,002 containers. */
+export const MAX_JSON_PARTS = 65_536;
 
 const QUOTE = 0x22;
 const COLON = 0x3a;
 const BACKSLASH = 0x5c;
+const OPENING_BRACKET = 0x5b;
+const OPENING_BRACE = 0x7b;
 
 /**
- * Whether JSON text has more fields than that. Checked before parsing: each distinct name costs a microsecond in the
- * parser, and again in everything that enumerates them, and none of that can be interrupted.
+ * What JSON text has more of than that, if anything. Checked before parsing: each distinct name and each container costs
+ * up to a microsecond in the parser, and again in everything that enumerates them, and none of that can be interrupted.
  */
-export function hasMoreFieldsThan(limit: number, bytes: Buffer): boolean {
-  if (bytes.length <= limit * MIN_FIELD_BYTES) return false;
+export function excessIn(bytes: Buffer): 'fields' | 'lists and objects' | undefined {
+  if (bytes.length <= MAX_JSON_PARTS) return undefined;
   let fields = 0;
+  let containers = 0;
   let isInText = false;
   for (let index = 0; index < bytes.length; index++) {
     const byte = bytes[index];
     if (byte === QUOTE) isInText = !isInText;
-    else if (isInText && byte === BACKSLASH) index++;
-    else if (!isInText && byte === COLON && ++fields > limit) return true;
+    else if (isInText) {
+      if (byte === BACKSLASH) index++;
+    } else if (byte === COLON) {
+      if (++fields > MAX_JSON_PARTS) return 'fields';
+    } else if (byte === OPENING_BRACKET || byte === OPENING_BRACE) {
+      if (++containers > MAX_JSON_PARTS) return 'lists and objects';
+    }
   }
-  return false;
+  return undefined;
 }
 
 /** Deeper than any documented body, and shallow enough for every recursive function behind it. */

@@ -3,14 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { z } from 'zod';
 import { reject } from './errors.ts';
 import { type Issue, issuesOf, MAX_ISSUES } from './issues.ts';
-import {
-  checkMediaType,
-  findUnsafeJson,
-  hasBody,
-  hasMoreFieldsThan,
-  MAX_JSON_FIELDS,
-  parseJson,
-} from './jsonBody.ts';
+import { checkMediaType, excessIn, findUnsafeJson, hasBody, MAX_JSON_PARTS, parseJson } from './jsonBody.ts';
 import type { MountedEndpoint } from './mount.ts';
 import { parseQuery } from './queryText.ts';
 import { readBody } from './readBody.ts';
@@ -32,8 +25,9 @@ export async function readJson(
   checkMediaType(request.headers);
   const bytes = await readBody(request, response, limitBytes);
   if (bytes.length === 0) return {};
-  if (hasMoreFieldsThan(MAX_JSON_FIELDS, bytes)) {
-    const issues = [{ path: '', message: `has more than ${MAX_JSON_FIELDS} fields` }];
+  const excess = excessIn(bytes);
+  if (excess) {
+    const issues = [{ path: '', message: `has more than ${MAX_JSON_PARTS} ${excess}` }];
     throw reject('request/invalid', { issues });
   }
   return parseJson(bytes);
