@@ -26,7 +26,7 @@ export const pastMoment = z
   .string()
   .min(1)
   .max(64)
-  .refine((text) => !ISO_TIME.test(text) || !Number.isNaN(Date.parse(text)), 'must be a time that exists')
+  .refine((text) => !ISO_TIME.test(text) || exists(text), 'must be a time that exists')
   .meta({ example: '2026-01-31T12:00:00Z' });
 
 export const momentOf = (text: string | undefined): PastMoment | undefined => {
@@ -35,3 +35,10 @@ export const momentOf = (text: string | undefined): PastMoment | undefined => {
   if (ORDINAL.test(text)) return { kind: 'ordinal', ordinal: Number(text) };
   return { kind: 'position', position: text };
 };
+
+/** `Date` takes the 30th of February for the 2nd of March. */
+function exists(time: string): boolean {
+  if (Number.isNaN(Date.parse(time))) return false;
+  const day = time.slice(0, 'yyyy-mm-dd'.length);
+  return new Date(day).toISOString().startsWith(day);
+}
