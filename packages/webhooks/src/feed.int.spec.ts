@@ -123,7 +123,12 @@ describe('the feed of events', () => {
     expect(numbersOf((await feed('', 'live')).items)).to.deep.equal([[2, null]]);
     const some = await feed('types=compliance.passed,user.suspended&after=1');
     expect(numbersOf(some.items)).to.deep.equal([[3, null]]);
-    expect(numbersOf((await feed('types=user.created&after=1')).items)).to.deep.equal([[4, 1]]);
+    for (const types of ['user.created', 'user.created,user.created,compliance.failed,user.created']) {
+      expect(numbersOf((await feed(`types=${types}`)).items), types).to.deep.equal([
+        [1, null],
+        [4, 1],
+      ]);
+    }
   });
 
   it('begins at the end for who asks for last, and with one environment for a session that names it', async () => {

@@ -34,7 +34,7 @@ const feedQuery = z.strictObject({
     .string()
     .transform((text) => text.split(','))
     .refine((types) => types.every(isType), 'must be types of events, separated by commas')
-    .transform((types) => types.filter(isType))
+    .transform((types) => [...new Set(types.filter(isType))])
     .optional()
     .meta({ wire: { type: 'string' }, description: 'Separated by commas. Without it: all of them.' }),
   wait: z
