@@ -8,7 +8,7 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { actorOf, authenticate, type Credentials } from './authenticate.ts';
 import { type AllowedOrigins, type CorsHeaders, createCors, takesBrowsers } from './cors.ts';
-import { type Caller, type Endpoint, type Reply, takesBody } from './endpoint.ts';
+import { type Endpoint, type Reply, takesBody } from './endpoint.ts';
 import { reject } from './errors.ts';
 import { type ErrorOf, type Failure, failureOf } from './failure.ts';
 import { createFailureLog } from './failureLog.ts';
@@ -71,6 +71,7 @@ export function createApi(options: ApiOptions): Router {
   const cors = createCors(options.allowedOrigins);
   const rateGate = createRateGate(options.rateLimits, options.takeToken);
   const failureLog = createFailureLog(options.logger);
+  const mayWait = () => Atomics.load(requestsInFlight, 0) * 2 <= maxConcurrentRequests;
 
   const mounted = mount(options.endpoints, catalog, metrics, options.requestTimeoutMs);
   return createRoutes(mounted, { serve: answer, preflight: answerPreflight, refuse: refuseRoute });
@@ -131,7 +132,12 @@ export function createApi(options: ApiOptions): Router {
 
     call.phase = 'handling';
     call.timer?.refresh();
-    const context = contextOf(call, mounted, authenticated);
+    const context = new HttpRequestContext(request, response, {
+      requestId,
+      deadlineMs: performance.now() + mounted.timeoutMs,
+      actor: actorOf(authenticated),
+      mayWait,
+    });
     const reply = await endpoint.handle({ caller: caller as never, params, query, body, context });
     // After the deadline the caller has been answered already; if it is gone, there is nobody to answer.
     if (response.headersSent || response.destroyed) return;
@@ -232,18 +238,6 @@ function queryTextOf(url: string): string {
 
 function send({ request, response, requestId, cors }: Call, failure: Failure): void {
   sendFailure(request, response, failure, { ...apiHeaders(requestId), ...cors });
-}
-
-function contextOf(
-  { request, response, requestId }: Call,
-  mounted: MountedEndpoint,
-  caller: Caller | undefined,
-) {
-  return new HttpRequestContext(request, response, {
-    requestId,
-    deadlineMs: performance.now() + mounted.timeoutMs,
-    actor: actorOf(caller),
-  });
 }
 
 function bodyText(endpoint: Endpoint, reply: Reply): string | undefined {

@@ -55,8 +55,10 @@ export interface RequestContext {
   readonly actor: string;
   /** The value of the request header, if any. */
   header(name: string): string | undefined;
-  /** Aborts when the client has gone away: for endpoints that stream. */
+  /** Aborts when the client has gone away: for endpoints that stream or wait. */
   readonly signal: AbortSignal;
+  /** Whether it may keep its place among the requests served only to wait: not while half of them are taken. */
+  mayWait(): boolean;
 }
 
 export interface Reply {

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { Reply } from './endpoint.ts';
 import { rejectShop, simpleEndpoint } from './testing/shop.ts';
 import { openSocket, readUntil } from './testing/sockets.ts';
-import { ask, startWorld } from './testing/world.ts';
+import { asJson, ask, startWorld } from './testing/world.ts';
 
 const streaming = (lines: (signal: AbortSignal) => AsyncIterable<unknown>) =>
   simpleEndpoint({
@@ -80,25 +80,28 @@ describe('JSON lines', () => {
 });
 
 describe('the signal of a request', () => {
-  it('is raised when the client goes away, and not when it is answered', async () => {
-    const begun = Promise.withResolvers<AbortSignal>();
-    const released = Promise.withResolvers<void>();
-    const waiting = simpleEndpoint({
-      path: '/waiting',
-      handle: async ({ context }) => {
-        begun.resolve(context.signal);
-        await Promise.race([released.promise, once(context.signal, 'abort')]);
-        return { status: 200, body: {} };
-      },
+  for (const requests of [1, 3]) {
+    it(`is raised when the client goes away: each of ${requests} on a connection`, async () => {
+      const begun = Promise.withResolvers<void>();
+      const signals: AbortSignal[] = [];
+      const waiting = simpleEndpoint({
+        path: '/waiting',
+        handle: async ({ context: { signal } }) => {
+          if (signals.push(signal) === requests) begun.resolve();
+          await once(signal, 'abort');
+          return { status: 200, body: {} };
+        },
+      });
+      const requestsInFlight = new Int32Array(1);
+      await using world = await startWorld({ endpoints: [waiting], requestsInFlight });
+      const socket = await openSocket(world.port);
+      socket.write('GET /v1/waiting HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(requests));
+      await begun.promise;
+      socket.destroy();
+      while (requestsInFlight[0] !== 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      expect(signals.every(({ aborted }) => aborted)).to.equal(true);
     });
-    await using world = await startWorld({ endpoints: [waiting] });
-    const socket = await openSocket(world.port);
-    socket.write('GET /v1/waiting HTTP/1.1\r\nHost: a\r\n\r\n');
-    const signal = await begun.promise;
-    socket.destroy();
-    await once(signal, 'abort');
-    expect(signal.aborted).to.equal(true);
-  });
+  }
 
   it('stays quiet after an answer', async () => {
     let signal: AbortSignal | undefined;
@@ -109,9 +112,35 @@ describe('the signal of a request', () => {
         return { status: 200, body: {} };
       },
     });
-    const world = await startWorld({ endpoints: [quick] });
-    await ask(`${world.base}/quick`);
-    await world.stop(0);
-    expect(signal?.aborted).to.equal(false);
+    for (const method of ['GET', 'POST'] as const) {
+      const world = await startWorld({ endpoints: [{ ...quick, method }] });
+      await ask(`${world.base}/quick`, {
+        method,
+        ...(method === 'POST' && { headers: asJson, body: '{}' }),
+      });
+      await world.stop(0);
+      expect(signal?.aborted, method).to.equal(false);
+    }
+  });
+});
+
+describe('a request that would wait', () => {
+  it('may while at most half of the places are taken', async () => {
+    const answers: boolean[] = [];
+    const released = Promise.withResolvers<void>();
+    const waiting = simpleEndpoint({
+      path: '/waiting',
+      handle: async ({ context }) => {
+        answers.push(context.mayWait());
+        await released.promise;
+        return { status: 200, body: {} };
+      },
+    });
+    await using world = await startWorld({ endpoints: [waiting], maxConcurrentRequests: 4 });
+    const all = Array.from({ length: 4 }, () => ask(`${world.base}/waiting`));
+    while (answers.length < 4) await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(answers).to.deep.equal([true, true, false, false]);
+    released.resolve();
+    await Promise.all(all);
   });
 });

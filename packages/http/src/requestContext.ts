@@ -16,6 +16,7 @@ export class HttpRequestContext implements RequestContext {
   readonly requestId: string;
   readonly deadlineMs: number;
   readonly actor: string;
+  readonly mayWait: () => boolean;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   #abort: AbortController | undefined;
@@ -23,11 +24,12 @@ export class HttpRequestContext implements RequestContext {
   constructor(
     request: IncomingMessage,
     response: ServerResponse,
-    facts: { readonly requestId: string; readonly deadlineMs: number; readonly actor: string },
+    facts: Pick<RequestContext, 'requestId' | 'deadlineMs' | 'actor' | 'mayWait'>,
   ) {
     this.requestId = facts.requestId;
     this.deadlineMs = facts.deadlineMs;
     this.actor = facts.actor;
+    this.mayWait = facts.mayWait;
     this.#request = request;
     this.#response = response;
   }

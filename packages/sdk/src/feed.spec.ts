@@ -59,6 +59,13 @@ describe('the feed of the backend client', () => {
     expect(sent.map(({ path }) => path)).to.deep.equal(Array(2).fill('/v1/events?after=7&wait=25'));
   });
 
+  it('asks once a second of a service that has nothing, and no time to wait', async () => {
+    const empty = answers({ items: [], nextAfter: 7, hasMore: false });
+    const { client, timing } = backendOf([empty, empty, page(8), page(9)]);
+    expect(await take(client.webhooks.feed({ after: 7 }), 2)).to.deep.equal([8, 9]);
+    expect(timing.slept).to.deep.equal([1_000, 1_000]);
+  });
+
   it('goes on where it was after the service was away for longer than a call', async () => {
     const away = [...Array(20).fill(losesTheReply), ...Array(20).fill(refuses(503, 'service/unavailable'))];
     const retry = { deadlineMs: 5_000, longestDelayMs: 2_000 };

@@ -33,6 +33,9 @@ const readPage = (answer: Fields) => ({
   nextAfter: answer.number('nextAfter'),
 });
 
+/** How often an empty page is asked for again, at most. */
+const EMPTY_PAGES_APART_MS = 1_000;
+
 export function createFeedClient(call: Call, { retry, timing }: RetryPolicy): FeedClient {
   /** Undefined if the service could not be reached. */
   async function read(request: Parameters<Call>[0], signal: Signal | undefined) {
@@ -50,10 +53,14 @@ export function createFeedClient(call: Call, { retry, timing }: RetryPolicy): Fe
       for (;;) {
         const query = queryOf({ after: place, types: types?.join(','), wait: waitSeconds });
         const request = { method: 'GET', path: `/events${query}`, heldMs: waitSeconds * 1000 } as const;
+        const askedAtMs = timing.nowMs();
         const page = await read(request, signal);
         if (page) {
           yield* page.items;
           place = page.nextAfter;
+          // A service that is busy answers at once.
+          const pauseMs = askedAtMs + EMPTY_PAGES_APART_MS - timing.nowMs();
+          if (page.items.length === 0 && pauseMs > 0) await timing.sleep(pauseMs, signal);
         } else {
           // The call itself has tried again, until its deadline.
           await timing.sleep(retry.longestDelayMs * (0.5 + timing.random() / 2), signal);

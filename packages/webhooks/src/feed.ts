@@ -1,6 +1,7 @@
 /** The pull feed: an app's events in order, with proof that none is missing. Source: contract, Webhooks. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from '@coffer/database';
+import type { RequestContext } from '@coffer/http';
 import type { Environment } from '@coffer/kernel';
 import { EVENT_TYPES, type EventType } from './domain/eventTypes.ts';
 import { reject } from './errors.ts';
@@ -27,29 +28,68 @@ interface FeedPage {
 /** Emitters may run in another process, so whoever waits asks the database; the answer is one row of an index. */
 const POLL_MS = 200;
 
+/** So that one app's readers leave room for those of others. */
+const MAX_WAITING_PER_APP = 20;
+
+/** Of the request: whether somebody waits for its answer, and may. */
+export type Reader = Pick<RequestContext, 'signal' | 'mayWait'>;
+
 export type Feed = ReturnType<typeof createFeed>;
 
 export function createFeed(pool: Pool) {
-  const { promise: closed, resolve: close } = Promise.withResolvers<void>();
-  let isClosed = false;
+  const closing = new AbortController();
+  const waiting = new Map<string, number>();
   return {
     /** Ends all waiting. */
-    close() {
-      isClosed = true;
-      close();
-    },
-    /** Waits for the first event, if there is none yet. */
-    async read({ after: wanted, ...request }: FeedRequest): Promise<FeedPage> {
-      const until = performance.now() + request.waitMs;
-      const after = wanted === 'last' ? await lastOf(pool, request.appId) : wanted;
-      while (true) {
-        const page = await pageOf(pool, { ...request, after });
-        const leftMs = until - performance.now();
-        if (page.items.length > 0 || leftMs <= 0 || isClosed) return page;
-        await Promise.race([delay(Math.min(POLL_MS, leftMs)), closed]);
+    close: () => closing.abort(),
+    /**
+     * Waits for the first event, if there is none yet. An app with `MAX_WAITING_PER_APP` readers who wait already gets
+     * what there is, and so does everybody while the service is busy.
+     */
+    async read({ after: wanted, waitMs, ...request }: FeedRequest, reader: Reader): Promise<FeedPage> {
+      const { appId } = request;
+      const untilMs = performance.now() + waitMs;
+      const after = wanted === 'last' ? await lastOf(pool, appId) : wanted;
+      const look = () => pageOf(pool, { ...request, after });
+      const page = await look();
+      const others = waiting.get(appId) ?? 0;
+      if (page.items.length > 0 || waitMs === 0 || others >= MAX_WAITING_PER_APP || !reader.mayWait())
+        return page;
+
+      waiting.set(appId, others + 1);
+      try {
+        return await waited(page, {
+          look,
+          untilMs,
+          signal: AbortSignal.any([closing.signal, reader.signal]),
+        });
+      } finally {
+        const left = (waiting.get(appId) ?? 0) - 1;
+        if (left > 0) waiting.set(appId, left);
+        else waiting.delete(appId);
       }
     },
   };
+}
+
+/** The first page with an event, or an empty one at the end of the time or of the reader's patience. */
+async function waited(
+  empty: FeedPage,
+  {
+    look,
+    untilMs,
+    signal,
+  }: { readonly look: () => Promise<FeedPage>; readonly untilMs: number; readonly signal: AbortSignal },
+): Promise<FeedPage> {
+  let page = empty;
+  while (page.items.length === 0 && !signal.aborted) {
+    const leftMs = untilMs - performance.now();
+    if (leftMs <= 0) break;
+    // It fails for one reason only: the signal.
+    await delay(Math.min(POLL_MS, leftMs), undefined, { signal }).catch(() => undefined);
+    if (!signal.aborted) page = await look();
+  }
+  return page;
 }
 
 async function lastOf(pool: Pool, appId: string): Promise<number> {
@@ -97,7 +137,7 @@ const ENVIRONMENTS = ['test', 'live'] as const;
 
 async function pageOf(
   pool: Pool,
-  request: Omit<FeedRequest, 'after'> & { readonly after: number },
+  request: Omit<FeedRequest, 'after' | 'waitMs'> & { readonly after: number },
 ): Promise<FeedPage> {
   const { appId, after, limit } = request;
   const { rows } = await pool.query<{ sequence: number; body: string }>(

@@ -55,7 +55,7 @@ const feedPage = z.object({
 });
 
 const DESCRIPTION =
-  'In order. previousSequence is the number before it that matches the same filter: whoever has that one too has missed nothing. Ask again with after=nextAfter; with wait, an empty answer comes only after so many seconds.';
+  'In order. previousSequence is the number before it that matches the same filter: whoever has that one too has missed nothing. Ask again with after=nextAfter; with wait, an empty answer comes only after so many seconds, or at once where 20 requests of the app wait already or the service is busy.';
 
 const requestIn = <Query extends z.output<typeof feedQuery>>({ wait, ...query }: Query) => ({
   ...query,
@@ -74,13 +74,12 @@ export const feedEndpoints = (feed: Feed): readonly Endpoint[] => [
     links: { 'GET /events': { after: '$response.body#/nextAfter' } },
     success: { status: 200, schema: feedPage },
     errors: ['webhooks/events_pruned'],
-    handle: async ({ caller, query }) => ({
+    handle: async ({ caller, query, context }) => ({
       status: 200,
-      body: await feed.read({
-        appId: caller.appId,
-        environment: caller.environment,
-        ...requestIn(query),
-      }),
+      body: await feed.read(
+        { appId: caller.appId, environment: caller.environment, ...requestIn(query) },
+        context,
+      ),
     }),
   }),
   endpoint({
@@ -99,9 +98,9 @@ export const feedEndpoints = (feed: Feed): readonly Endpoint[] => [
     },
     success: { status: 200, schema: feedPage },
     errors: ['portal/app_not_found', 'webhooks/events_pruned'],
-    handle: async ({ caller, params, query }) => {
+    handle: async ({ caller, params, query, context }) => {
       const appId = portalAppOf(caller, params);
-      return { status: 200, body: await feed.read({ appId, ...requestIn(query) }) };
+      return { status: 200, body: await feed.read({ appId, ...requestIn(query) }, context) };
     },
   }),
 ];

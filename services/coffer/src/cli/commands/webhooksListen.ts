@@ -31,6 +31,7 @@ interface HandedOn {
 
 const WAIT_SECONDS = 25;
 const ANSWER_TIMEOUT_MS = 10_000;
+const EMPTY_PAUSE_MS = 250;
 const FIRST_RETRY_MS = 250;
 const LONGEST_RETRY_MS = 5_000;
 
@@ -69,6 +70,8 @@ export async function listen(options: ListenOptions): Promise<number> {
         await options.onEvent({ sequence: after, type: item.type, id: item.id, status });
       }
       after = nextAfter;
+      // A service that is busy answers at once.
+      if (items.length === 0) await delay(EMPTY_PAUSE_MS, undefined, { signal });
     }
   } catch (error) {
     if (!signal.aborted) throw error;
