@@ -51,7 +51,7 @@ const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 
 const open: Flow = {
   events: ['FundsHeld', 'SessionOpened'],
-  decidedBy: 'SessionOpened',
+  decidedBy: 'FundsHeld',
   timeField: 'openedAt',
   async prepare(place) {
     const userId = await place.newPlayer('100');

@@ -55,7 +55,7 @@ interface Flow {
 
 const lock: Flow = {
   events: ['FundsHeld', 'StakeLocked'],
-  decidedAfter: 2,
+  decidedAfter: 1,
   credits: 0,
   async prepare(place, poolId) {
     const userId = await place.newPlayer('100');

@@ -46,7 +46,8 @@ describe('a service whose Postgres is killed and restarted under load', () => {
       readModels: 0,
       holds: 0,
       identities: 0,
-      chainWorker: 0,
+      chainWorkerTest: 0,
+      chainWorkerLive: 0,
       webhooks: 0,
       chain: 0,
     });
