@@ -10,6 +10,8 @@ import type { KeyKind } from './apiKey.ts';
 const MAX_KEYS_PER_QUERY = 500;
 const MAX_WAITING_KEYS = 10_000;
 const LAST_USED_PRECISION_MS = 60_000;
+/** A connection that is silent for this long is given up: whoever comes meanwhile waits for its answer. */
+const ANSWER_TIMEOUT_MS = 3_000;
 
 export interface FoundKey {
   readonly caller: AppCaller;
@@ -98,13 +100,15 @@ export function createKeyLookup(
 }
 
 async function selectKeys(pool: Pool, tokenSha256s: readonly string[]): Promise<ReadonlyMap<string, KeyRow>> {
-  const { rows } = await pool.query<KeyRow>({
+  const asked = {
     name: 'portal_keys_by_hash',
     text: `select token_sha256, key_id, app_id, scope_id, environment, kind, expires_at, last_used_at
              from records.api_keys join records.apps using (app_id)
             where token_sha256 = any($1) and revoked_at is null`,
     values: [tokenSha256s],
-  });
+    query_timeout: ANSWER_TIMEOUT_MS,
+  };
+  const { rows } = await pool.query<KeyRow>(asked);
   return new Map(rows.map((row) => [row.token_sha256, row]));
 }
 

@@ -13,6 +13,7 @@ export * from './postgres.ts';
 export * from './random.ts';
 export * from './reachableDatabase.ts';
 export * from './recordedEvents.ts';
+export * from './silentDatabase.ts';
 export * from './startScript.ts';
 export * from './storeGateways.ts';
 export * from './waiting.ts';

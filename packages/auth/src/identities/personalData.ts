@@ -46,6 +46,8 @@ interface Loaded {
 
 const OWNED = 'environment = $1 and scope_id = $2 and user_id = $3';
 const MAX_OWNERS_PER_QUERY = 256;
+/** A connection that is silent for this long is given up: whoever comes meanwhile waits for its answer. */
+const ANSWER_TIMEOUT_MS = 3_000;
 const parameters = ({ environment, scopeId, userId }: UserPlace) => [environment, scopeId, userId];
 
 /** `secretBox` is the installation's; it seals the users' keys. */
@@ -123,7 +125,7 @@ export function createPersonalData(pool: Pool, secretBox: SecretBox): PersonalDa
 
 /** One per owner, in the same order. */
 async function selectRows(pool: Pool, owners: readonly UserPlace[]): Promise<readonly (readonly Row[])[]> {
-  const { rows } = await pool.query<Row>({
+  const asked = {
     name: 'auth_personal_data',
     text: `select wanted.number::int as number, sealed_key, destroyed_at is not null as is_destroyed,
                   identity_id, sealed
@@ -136,7 +138,9 @@ async function selectRows(pool: Pool, owners: readonly UserPlace[]): Promise<rea
       owners.map(({ scopeId }) => scopeId),
       owners.map(({ userId }) => userId),
     ],
-  });
+    query_timeout: ANSWER_TIMEOUT_MS,
+  };
+  const { rows } = await pool.query<Row>(asked);
   const byNumber = Map.groupBy(rows, ({ number }) => number);
   return owners.map((_, index) => byNumber.get(index + 1) ?? []);
 }

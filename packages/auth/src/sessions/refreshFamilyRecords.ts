@@ -52,16 +52,21 @@ export async function findSession(db: Queryable, sessionId: string): Promise<Ses
   return rows[0] && sessionOf(rows[0]);
 }
 
+/** A connection that is silent for this long is given up: whoever comes meanwhile waits for its answer. */
+const ANSWER_TIMEOUT_MS = 3_000;
+
 /** One per id, in the same order. */
 export async function findSessions(
   db: Queryable,
   sessionIds: readonly string[],
 ): Promise<readonly (Session | undefined)[]> {
-  const { rows } = await db.query<SessionRow>({
+  const asked = {
     name: 'auth_sessions',
     text: `select ${COLUMNS} from records.auth_sessions where session_id = any($1)`,
     values: [sessionIds],
-  });
+    query_timeout: ANSWER_TIMEOUT_MS,
+  };
+  const { rows } = await db.query<SessionRow>(asked);
   const found = new Map(rows.map((row) => [row.session_id, sessionOf(row)]));
   return sessionIds.map((sessionId) => found.get(sessionId));
 }
