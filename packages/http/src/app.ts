@@ -35,7 +35,7 @@ export interface AppOptions
   readonly rateLimits?: RateLimits;
   /** Default: counted here. */
   readonly takeToken?: TakeToken;
-  /** A monotonic clock, for what is counted here. */
+  /** A monotonic clock, for what is counted or kept here. */
   readonly nowMs?: () => number;
   /** Default 1,000. */
   readonly maxConcurrentRequests?: number;
@@ -83,12 +83,10 @@ export function createApp(options: AppOptions): Express {
     return itself;
   });
   const endpoints: readonly Endpoint[] = [...options.endpoints, common, ...documents];
+  const { nowMs = () => performance.now(), logger } = options;
   const api = createApi({
     rateLimits: DEFAULT_RATE_LIMITS,
-    takeToken: countTokens(
-      options.rateLimits ?? DEFAULT_RATE_LIMITS,
-      options.nowMs ?? (() => performance.now()),
-    ),
+    takeToken: countTokens(options.rateLimits ?? DEFAULT_RATE_LIMITS, nowMs),
     maxConcurrentRequests: 1_000,
     requestsInFlight: new Int32Array(1),
     requestTimeoutMs: 10_000,
@@ -112,7 +110,7 @@ export function createApp(options: AppOptions): Express {
   );
   app.use(securityHeaders);
   app.route('/healthz').get(healthz(options.version)).all(onlyGet);
-  app.route('/readyz').get(readyz(options.readiness)).all(onlyGet);
+  app.route('/readyz').get(readyz(options.readiness, { logger, nowMs })).all(onlyGet);
   app
     .route('/metrics')
     .get(metricsPage(options.metrics, options.metricsOfOthers ?? noOthers, options.openMetrics ?? false))
@@ -156,7 +154,10 @@ function envelope(options: AppOptions, catalog: ErrorCatalog): ErrorRequestHandl
     const requestId = String(response.getHeader('X-Request-Id') ?? requestIdOf(request));
     const failure = failureOf(error, catalog, options.errorOf);
     const path: unknown = request.route?.path;
-    failureLog.failed(failure, error, { requestId, route: `${request.method} ${path ?? 'unmatched'}` });
+    // Of that the log is told once, not for each probe.
+    if (failure.code !== 'service/not_ready') {
+      failureLog.failed(failure, error, { requestId, route: `${request.method} ${path ?? 'unmatched'}` });
+    }
     if (response.headersSent) response.destroy();
     else sendFailure(request, response, failure, apiHeaders(requestId));
   };

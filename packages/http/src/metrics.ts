@@ -46,7 +46,8 @@ export async function metricsText(
   return AggregatorRegistry.aggregate([own, ...ofOthers]).metrics();
 }
 
-async function withinLimit<Value>(asked: Promise<Value>, limitMs: number): Promise<Value | undefined> {
+/** Undefined if it takes longer. */
+export async function withinLimit<Value>(asked: Promise<Value>, limitMs: number): Promise<Value | undefined> {
   const timer = new AbortController();
   try {
     const { signal } = timer;

@@ -1,8 +1,13 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { expect } from 'chai';
-import { isLocalPeer } from './system.ts';
+import type { ErrorRequestHandler } from 'express';
+import { loadExpress } from './express.ts';
+import { createLogger } from './logger.ts';
+import { startServer } from './server.ts';
+import { isLocalPeer, type Readiness, readyz } from './system.ts';
 import { buy } from './testing/shop.ts';
+import { openSocket } from './testing/sockets.ts';
 import { ask, startWorld } from './testing/world.ts';
 
 describe('beside the API', () => {
@@ -41,6 +46,82 @@ describe('beside the API', () => {
     const answer = await ask(`${world.url}/readyz`);
     expect([answer.status, answer.code]).to.deep.equal([500, 'service/internal']);
     expect(answer.body.details).to.deep.equal({});
+  });
+
+  it('/readyz looks once for all who ask at a time, and again half a second after the last look', async () => {
+    const looks: PromiseWithResolvers<void>[] = [];
+    let nowMs = 0;
+    await using world = await startWorld({
+      nowMs: () => nowMs,
+      readiness: async () => {
+        const look = Promise.withResolvers<void>();
+        looks.push(look);
+        await look.promise;
+        return { ready: true, reasons: [] };
+      },
+    });
+    const socket = await openSocket(world.port);
+    socket.write('GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(99));
+    const last = ask(`${world.url}/readyz`);
+    while (looks.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    // However long it takes.
+    nowMs += 10_000;
+    await ask(`${world.url}/healthz`);
+    looks[0]?.resolve();
+    expect((await last).status).to.equal(200);
+    nowMs += 499;
+    expect((await ask(`${world.url}/readyz`)).status).to.equal(200);
+    expect(looks).to.have.lengthOf(1);
+    nowMs += 1;
+    const later = ask(`${world.url}/readyz`);
+    while (looks.length === 1) await new Promise((resolve) => setTimeout(resolve, 5));
+    looks[1]?.resolve();
+    expect((await later).status).to.equal(200);
+    socket.destroy();
+  });
+
+  it('/readyz says so if nothing answers, and the next look is another one', async () => {
+    let looks = 0;
+    const app = loadExpress()();
+    const logger = createLogger({ level: 'silent' });
+    const silent = () => {
+      looks++;
+      return new Promise<Readiness>(() => undefined);
+    };
+    let nowMs = 0;
+    app.get('/readyz', readyz(silent, { logger, nowMs: () => nowMs, limitMs: 1 }));
+    const refused: ErrorRequestHandler = (error, _request, response, _next) => response.json(error.details);
+    app.use(refused);
+    const server = await startServer(app, { host: '127.0.0.1', port: 0 });
+    for (const look of [1, 2]) {
+      const { body } = await ask(`${server.url}/readyz`);
+      expect(body).to.deep.equal({ reasons: ['The log or the database does not answer.'] });
+      expect(looks).to.equal(look);
+      nowMs += 500;
+    }
+    await server.stop(0);
+  });
+
+  it('/readyz tells the log once that a start is under way, and later that it is no longer ready', async () => {
+    let nowMs = 0;
+    let ready = false;
+    await using world = await startWorld({
+      nowMs: () => nowMs,
+      readiness: async () => ({ ready, reasons: ready ? [] : ['The start is not done.'] }),
+    });
+    const probe = async (times: number) => {
+      for (let count = 0; count < times; count++) {
+        nowMs += 1_000;
+        await ask(`${world.url}/readyz`);
+      }
+      return world.logLines.map((line) => JSON.parse(line)).map(({ level, msg }) => `${level} ${msg}`);
+    };
+    expect(await probe(5)).to.deep.equal(['info Not ready.']);
+    expect(JSON.parse(world.logLines[0] ?? '')).to.deep.include({ reasons: ['The start is not done.'] });
+    ready = true;
+    expect(await probe(2)).to.deep.equal(['info Not ready.']);
+    ready = false;
+    expect(await probe(5)).to.deep.equal(['info Not ready.', 'warn Not ready.']);
   });
 
   it('/metrics counts requests by template and status', async () => {

@@ -3,7 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Registry } from 'prom-client';
 import { reject } from './errors.ts';
-import { type MetricFigures, metricsText } from './metrics.ts';
+import type { Logger } from './logger.ts';
+import { type MetricFigures, metricsText, withinLimit } from './metrics.ts';
 
 export interface Readiness {
   readonly ready: boolean;
@@ -29,13 +30,61 @@ export function healthz(version: string): RequestHandler {
   };
 }
 
-/** 200 or 503 `service/not_ready` with details `{ reasons }`; either names what has `stopped`, if anything has. */
-export function readyz(readiness: () => Promise<Readiness>): RequestHandler {
+/** Anybody may ask, as often as they like, and a look is several questions to the database. */
+const READINESS_LIFETIME_MS = 500;
+/** A look takes that long only if something of what it asks has gone silent. */
+const READINESS_LIMIT_MS = 5_000;
+const SILENCE: Readiness = { ready: false, reasons: ['The log or the database does not answer.'] };
+
+export interface ReadyzOptions {
+  readonly logger: Logger;
+  /** A monotonic clock. */
+  readonly nowMs: () => number;
+  readonly limitMs?: number;
+}
+
+/**
+ * 200 or 503 `service/not_ready` with details `{ reasons }`; either names what has `stopped`, if anything has. The log is
+ * told once that it is not ready, however many probes a start takes.
+ */
+export function readyz(
+  readiness: () => Promise<Readiness>,
+  { logger, nowMs, limitMs = READINESS_LIMIT_MS }: ReadyzOptions,
+): RequestHandler {
+  let wasReady = false;
+  let isTold = false;
+  const look = sharedFor(READINESS_LIFETIME_MS, nowMs, async () => {
+    const found = (await withinLimit(readiness(), limitMs)) ?? SILENCE;
+    if (!found.ready && !isTold) logger[wasReady ? 'warn' : 'info']({ reasons: found.reasons }, 'Not ready.');
+    isTold = !found.ready;
+    wasReady ||= found.ready;
+    return found;
+  });
   return async (_request: Request, response: Response) => {
-    const { ready, reasons, stopped = [] } = await readiness();
+    const { ready, reasons, stopped = [] } = await look();
     const named = stopped.length > 0 ? { stopped } : {};
     if (!ready) throw reject('service/not_ready', { reasons, ...named });
     response.json({ status: 'ready', ...named });
+  };
+}
+
+/** One at a time; whoever asks meanwhile, or within its lifetime, shares its outcome, also a failure. */
+function sharedFor<Value>(
+  lifetimeMs: number,
+  nowMs: () => number,
+  load: () => Promise<Value>,
+): () => Promise<Value> {
+  let outcome: Promise<Value> | undefined;
+  let endedAtMs: number | undefined;
+  const end = () => {
+    endedAtMs = nowMs();
+  };
+  return () => {
+    if (outcome && (endedAtMs === undefined || nowMs() - endedAtMs < lifetimeMs)) return outcome;
+    endedAtMs = undefined;
+    outcome = load();
+    outcome.then(end, end);
+    return outcome;
   };
 }
 
