@@ -39,7 +39,7 @@ describe('a process that starts', () => {
 
         written.resolve();
         await starting;
-        expect((await fetch(`${url}/readyz`)).status).to.equal(200);
+        await eventually('it is ready', async () => (await fetch(`${url}/readyz`)).ok || undefined);
       } finally {
         written.resolve();
         await (await starting).stop();
