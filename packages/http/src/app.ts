@@ -1,6 +1,6 @@
 /** The Express application: the API below /v1, and health, metrics and documentation beside it. */
 import type { ErrorCatalog } from '@coffer/kernel';
-import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
+import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
 import { type ApiOptions, createApi } from './api.ts';
 import { catalogEndpoint } from './catalogEndpoint.ts';
 import { assetHandlers } from './docs/assets.ts';
@@ -15,6 +15,7 @@ import { type OutgoingMessage, openApiDocument, openApiEndpoint } from './openAp
 import { countTokens, DEFAULT_RATE_LIMITS, type RateLimits, type TakeToken } from './rateLimits.ts';
 import { apiHeaders, sendFailure } from './reply.ts';
 import { requestIdOf } from './requestContext.ts';
+import type { Handler } from './server.ts';
 import { healthz, metricsPage, type Readiness, readyz } from './system.ts';
 import type { TrustProxy } from './trustProxy.ts';
 
@@ -61,7 +62,7 @@ const AUDIENCES = [
 ];
 
 /** Throws on endpoints that clash or declare unknown codes. */
-export function createApp(options: AppOptions): Express {
+export function createApp(options: AppOptions): Handler {
   const catalog: ErrorCatalog = { ...options.catalog, ...httpErrors };
   const common = catalogEndpoint(catalog);
   const audiences = AUDIENCES.map((audience) => ({
@@ -125,9 +126,17 @@ export function createApp(options: AppOptions): Express {
     for (const [path, handler] of assetHandlers()) app.route(path).get(handler).all(onlyGet);
   }
   app.use(nothingHere);
-  app.use(envelope(options, catalog));
-  return app;
+  const refuse = envelope(options, catalog);
+  app.use(refuse);
+  // What Express finds no path in (`GET http:// HTTP/1.1`) passes by all of the above, to a page of its own.
+  return (request, response) => {
+    // Express makes them its own before anything else.
+    const [own, answer] = [request as Request, response as Response];
+    app(own, answer, (error: unknown) => refuse(error ?? reject('request/malformed'), own, answer, nobody));
+  };
 }
+
+const nobody = () => undefined;
 
 const noOthers = async () => [];
 

@@ -318,4 +318,13 @@ describe('a body', () => {
     expect(await readUntil(known, '}')).to.match(/^HTTP\/1\.1 201 /);
     known.destroy();
   });
+
+  it('is not requested from a client of HTTP/1.0, which knows no such answer', async () => {
+    const socket = await openSocket(world.port);
+    socket.write(
+      `POST /v1/shop/purchases HTTP/1.0\r\nHost: a\r\nAuthorization: Bearer ${SECRET_KEY}\r\n` +
+        `Content-Type: application/json\r\nContent-Length: ${good.length}\r\nExpect: 100-continue\r\n\r\n${good}`,
+    );
+    expect(await readToEnd(socket)).to.match(/^HTTP\/1\.1 201 /);
+  });
 });

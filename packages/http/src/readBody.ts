@@ -57,7 +57,7 @@ export function readBody(
   });
 }
 
-/** The client waits for `100 Continue` before it sends the body. */
-export function awaitsContinue(request: IncomingMessage): boolean {
-  return request.headers.expect?.toLowerCase() === '100-continue';
+/** The client waits for `100 Continue` before it sends the body. In HTTP/1.0 there is no such answer (RFC 9110, 10.1.1). */
+export function awaitsContinue({ headers, httpVersion }: IncomingMessage): boolean {
+  return headers.expect?.toLowerCase() === '100-continue' && httpVersion !== '1.0';
 }

@@ -26,6 +26,13 @@ describe('a request that is not valid HTTP', () => {
   const rude: readonly (readonly [what: string, bytes: string, status: number, code: string])[] = [
     ['is not HTTP at all', 'hello\r\n\r\n', 400, 'request/malformed'],
     ['has no Host', 'GET /v1/quick HTTP/1.1\r\n\r\n', 400, 'request/malformed'],
+    ['has two Hosts', 'GET /v1/quick HTTP/1.1\r\nHost: a\r\nhOST: b\r\n\r\n', 400, 'request/malformed'],
+    [
+      'names no path',
+      'GET http:// HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
+      400,
+      'request/malformed',
+    ],
     [
       'has two lengths',
       'POST /v1/quick HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx',
@@ -138,6 +145,16 @@ describe('a client that dawdles', () => {
       expect(answer).to.include('request/timeout');
     });
   }
+
+  it('over the body of a request that was refused without it is cut off, and told nothing more', async () => {
+    await using world = await startWorld({ server: { headersTimeoutMs: 50, requestTimeoutMs: 100 } });
+    const socket = await openSocket(world.port);
+    socket.write('POST /v1/shop/purchases HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n');
+    const answers = (await readToEnd(socket)).split(/(?=HTTP\/1\.1 )/);
+    expect(answers).to.have.lengthOf(1);
+    expect(answers[0]).to.match(/^HTTP\/1\.1 401 /);
+    expect(world.logLines).to.have.lengthOf(1);
+  });
 
   it('before it has sent anything is cut off without an answer, and nothing is logged', async () => {
     await using world = await startWorld({ server: { headersTimeoutMs: 50, requestTimeoutMs: 100 } });

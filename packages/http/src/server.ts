@@ -35,7 +35,7 @@ export interface RunningServer {
   stop(graceMs: number): Promise<void>;
 }
 
-type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_HEADERS = 100;
@@ -137,7 +137,8 @@ function createConnections() {
         const [before] = underWay.get(socket) ?? [];
         underWay.set(socket, before ? [response, before] : [response]);
         response.once('close', () => {
-          if (underWay.get(socket)?.[0] === response) underWay.delete(socket);
+          // Until its body is there, what is received is still part of that request.
+          if (underWay.get(socket)?.[0] === response && request.complete) underWay.delete(socket);
         });
         handler(request, response);
       },
@@ -150,8 +151,13 @@ function createConnections() {
       // Whatever else is sent is no HTTP either.
       if (ending.has(socket)) return;
       ending.add(socket);
-      // Answers go out in the order of their requests. The last request may be the one that broke off in its body.
       const answers = underWay.get(socket) ?? [];
+      // It broke off in the body of a request that was refused without it: another answer would be the next request's.
+      if (answers[0]?.writableFinished && !answers[0].req.complete) {
+        endSoon(socket, '');
+        return;
+      }
+      // Answers go out in the order of their requests. The last request may be the one that broke off in its body.
       const last = answers.find((answer) => answer.req.complete && !answer.writableFinished);
       if (!last) {
         end();
@@ -173,11 +179,24 @@ function withGoodHeaders(app: Handler, failureLog: FailureLog | undefined): Hand
   };
 }
 
-function wrongHeadersOf({ rawHeaders, headers, httpVersion }: IncomingMessage) {
+function wrongHeadersOf({ rawHeaders, httpVersion }: IncomingMessage) {
   // Names and values by turns.
   if (rawHeaders.length > 2 * MAX_HEADERS) return 'request/headers_too_large';
-  return headers.host === undefined && httpVersion === '1.1' ? 'request/malformed' : undefined;
+  const hosts = hostsIn(rawHeaders);
+  return hosts > 1 || (hosts === 0 && httpVersion === '1.1') ? 'request/malformed' : undefined;
 }
+
+/** Of several, Node tells the first one alone. RFC 9112, 3.2: such a request is refused. */
+function hostsIn(rawHeaders: readonly string[]): number {
+  let hosts = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index];
+    if (name?.length === HOST.length && name.toLowerCase() === HOST) hosts++;
+  }
+  return hosts;
+}
+
+const HOST = 'host';
 
 /** Opened ahead of need, as pools and browsers do: an answer to no request would meet the first one on its way. */
 const wasSilent = (socket: Duplex): boolean => socket instanceof Socket && socket.bytesRead === 0;
@@ -192,7 +211,11 @@ function answerBrokenRequest(
   const told = error.code === 'HPE_INVALID_EOF_STATE' ? undefined : failureLog;
   const { status, reason, text, headers } = rawFailure(codeOfParserError(error.code), told);
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  socket.end([`HTTP/1.1 ${status} ${reason}`, ...head, 'Connection: close', '', text].join('\r\n'));
+  endSoon(socket, [`HTTP/1.1 ${status} ${reason}`, ...head, 'Connection: close', '', text].join('\r\n'));
+}
+
+function endSoon(socket: Duplex, lastWords: string): void {
+  socket.end(lastWords);
   // The client gets a moment to read it; to destroy at once could reset the answer on its way.
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);
   socket.once('close', () => clearTimeout(timer));
