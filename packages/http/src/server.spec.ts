@@ -26,6 +26,7 @@ describe('a request that is not valid HTTP', () => {
   const rude: readonly (readonly [what: string, bytes: string, status: number, code: string])[] = [
     ['is not HTTP at all', 'hello\r\n\r\n', 400, 'request/malformed'],
     ['has no Host', 'GET /v1/quick HTTP/1.1\r\n\r\n', 400, 'request/malformed'],
+    ['asks for a tunnel', 'CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n', 400, 'request/malformed'],
     ['has two Hosts', 'GET /v1/quick HTTP/1.1\r\nHost: a\r\nhOST: b\r\n\r\n', 400, 'request/malformed'],
     [
       'names no path',

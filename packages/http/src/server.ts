@@ -83,6 +83,12 @@ export async function startServer(app: Handler, options: ServerOptions): Promise
     }
     connections.afterAnswersOn(socket, error, () => answerBrokenRequest(error, socket, failureLog));
   });
+  server.on('connect', (_request, socket) => {
+    // Node has let go of it: whoever leaves it is asked nothing more.
+    socket.on('error', () => socket.destroy());
+    const error = new Error('Nothing is tunnelled.');
+    connections.afterAnswersOn(socket, error, () => answerBrokenRequest(error, socket, failureLog));
+  });
   await listen(server, options);
 
   // An HTTP server on host and port has an address of this form.
