@@ -139,6 +139,7 @@ export function createApi(options: ApiOptions): Router {
       mayWait,
     });
     const reply = await endpoint.handle({ caller: caller as never, params, query, body, context });
+    if (reply.readersOf) call.cors = await cors.headersOf(request.headers.origin, reply.readersOf);
     // After the deadline the caller has been answered already; if it is gone, there is nobody to answer.
     if (response.headersSent || response.destroyed) return;
     const problem = options.onUndeclared && problemOf(endpoint, reply);

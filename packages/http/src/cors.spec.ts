@@ -21,6 +21,16 @@ describe('pages of other origins', () => {
         answering({ path: '/operator', credential: 'operator' }),
         answering({ path: '/open' }),
         answering({ path: '/refresh', browsers: true, method: 'POST' }),
+        answering({
+          path: '/refreshed',
+          browsers: true,
+          method: 'POST',
+          handle: () => ({
+            status: 200,
+            body: {},
+            readersOf: { appId: 'app_1', environment: 'test' },
+          }),
+        }),
       ],
       allowedOrigins: {
         ofApp: ({ appId, environment }, origin) =>
@@ -114,6 +124,11 @@ describe('pages of other origins', () => {
     expect(readableBy(await call('/refresh', OF_ANOTHER_APP, undefined, 'POST'))).to.equal(OF_ANOTHER_APP);
     expect(readableBy(await call('/refresh', UNKNOWN, undefined, 'POST'))).to.equal(null);
     expect(readableBy(await call('/open', OURS))).to.equal(null);
+  });
+
+  it('read what their app is answered without a credential, and not what another one is', async () => {
+    expect(readableBy(await call('/refreshed', OURS, undefined, 'POST'))).to.equal(OURS);
+    expect(readableBy(await call('/refreshed', OF_ANOTHER_APP, undefined, 'POST'))).to.equal(null);
   });
 
   it('never get answers to secret keys or operators', async () => {

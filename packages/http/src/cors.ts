@@ -3,7 +3,7 @@
  * cookie, so a browser never sends any by itself (no Access-Control-Allow-Credentials).
  *
  * The origins of an app are known once its credential is. Before that (a preflight carries none, a refused credential
- * belongs to nobody, a refresh token names its app too late) an origin passes if any app of the installation allows it.
+ * belongs to nobody, a refresh token names its app with the answer) an origin passes if any app of the installation allows it.
  * So a page of another app may send a request and see that it is refused, but never reads anything of an app that did
  * not allow it. Source: contract, Common rules, CORS.
  */
@@ -39,6 +39,11 @@ export function takesBrowsers({ credential, browsers }: Pick<Endpoint, 'credenti
 }
 
 export interface Cors {
+  /** For an answer that belongs to the app, whoever the caller was. */
+  readonly headersOf: (
+    origin: string | undefined,
+    place: { readonly appId: string; readonly environment: Environment },
+  ) => MaybePromise<CorsHeaders>;
   /** For an answer that pages may read, to a caller that is known or not (yet). */
   readonly headersFor: (origin: string | undefined, caller: Caller | undefined) => MaybePromise<CorsHeaders>;
   /** For the answer to a preflight; unless it names the origin, a browser does not send the request. */
@@ -51,14 +56,16 @@ export function createCors(origins: AllowedOrigins): Cors {
       ? origins.ofApp(caller, origin)
       : origins.ofAnyApp(origin);
 
+  const headers = (origin: string, allowed: MaybePromise<boolean>): MaybePromise<CorsHeaders> =>
+    allowed instanceof Promise
+      ? allowed.then((answer) => answerHeaders(origin, answer))
+      : answerHeaders(origin, allowed);
+
   return {
-    headersFor: (origin, caller) => {
-      if (origin === undefined) return VARY;
-      const allowed = isAllowed(origin, caller);
-      return allowed instanceof Promise
-        ? allowed.then((answer) => answerHeaders(origin, answer))
-        : answerHeaders(origin, allowed);
-    },
+    headersOf: (origin, place) =>
+      origin === undefined ? VARY : headers(origin, origins.ofApp(place, origin)),
+    headersFor: (origin, caller) =>
+      origin === undefined ? VARY : headers(origin, isAllowed(origin, caller)),
     preflightHeaders: async (endpoint, origin) => {
       const vary = { Vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers' };
       if (!(await origins.ofAnyApp(origin))) return vary;

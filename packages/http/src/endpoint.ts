@@ -67,6 +67,8 @@ export interface Reply {
   readonly body?: unknown;
   /** Instead of a body: an answer that is the same for everybody. */
   readonly document?: JsonDocument;
+  /** Where the endpoint takes no credential: whose answer it is. Only pages that this app allows may read it. */
+  readonly readersOf?: { readonly appId: string; readonly environment: Environment };
   /** Adds `Idempotency-Replayed: true`. */
   readonly replayed?: boolean;
   /** How long anyone may cache the answer. Without it nobody may cache it at all. */

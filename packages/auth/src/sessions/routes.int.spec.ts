@@ -15,6 +15,7 @@ import type { IssuedSession } from './sessions.ts';
 import { createSessionUsers } from './sessionUsers.ts';
 
 const ORIGIN = 'https://play.example';
+const ORIGIN_OF_ANOTHER = 'https://other.example';
 const PUBLIC_ORIGIN = 'https://wallets.example';
 const keyOf = (appId: string, environment: 'test' | 'live'): AppCaller => ({
   kind: 'secret',
@@ -57,7 +58,10 @@ describe('the endpoints of sign-in sessions', () => {
       catalog: sessionsErrors,
       resolveKey: (token) => KEYS[token],
       resolveSession: createSessionCredential(node.sessions, users),
-      allowedOrigins: { ofApp: (_, origin) => origin === ORIGIN, ofAnyApp: (origin) => origin === ORIGIN },
+      allowedOrigins: {
+        ofApp: ({ appId }, origin) => appId === PLACE.appId && origin === ORIGIN,
+        ofAnyApp: (origin) => origin === ORIGIN || origin === ORIGIN_OF_ANOTHER,
+      },
     });
   });
   afterEach(async () => {
@@ -258,6 +262,11 @@ describe('the endpoints of sign-in sessions', () => {
     const readable = async (answer: Promise<{ readonly headers: Headers }>) =>
       (await answer).headers.get('access-control-allow-origin');
     expect(await readable(send('/auth/refresh', { refreshToken }, from))).to.equal(ORIGIN);
+    const fromAnother = { origin: ORIGIN_OF_ANOTHER };
+    expect(await readable(send('/auth/refresh', { refreshToken }, fromAnother))).to.equal(null);
+    expect(await readable(send('/auth/refresh', { refreshToken: 'no' }, fromAnother))).to.equal(
+      ORIGIN_OF_ANOTHER,
+    );
     expect(await readable(send('/auth/logout', { refreshToken }, from))).to.equal(ORIGIN);
     expect(await readable(send('/me', undefined, { ...from, ...bearer(accessToken) }))).to.equal(ORIGIN);
     const body = { sessionToken: accessToken };

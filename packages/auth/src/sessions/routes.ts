@@ -66,9 +66,13 @@ export const sessionEndpoints = ({
       if (viewed?.standing === 'suspended') throw reject('auth/user_suspended');
       if (holder && viewed?.standing !== 'active') throw reject('auth/invalid_refresh_token');
       // Also without a holder: a reused token ends its session here.
-      const { accessToken, refreshToken, expiresAt } = await sessions.refresh(body.refreshToken);
+      const { accessToken, refreshToken, expiresAt, place } = await sessions.refresh(body.refreshToken);
       if (!viewed) throw new Error('A refresh token that nobody holds was refreshed.');
-      return { status: 200, body: { accessToken, refreshToken, expiresAt, user: viewed.user } };
+      return {
+        status: 200,
+        body: { accessToken, refreshToken, expiresAt, user: viewed.user },
+        readersOf: place,
+      };
     },
   }),
   endpoint({
