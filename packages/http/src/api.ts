@@ -8,7 +8,7 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { actorOf, authenticate, type Credentials } from './authenticate.ts';
 import { type AllowedOrigins, type CorsHeaders, createCors, takesBrowsers } from './cors.ts';
-import { type Endpoint, type Reply, takesBody } from './endpoint.ts';
+import { type Caller, type Endpoint, type Reply, takesBody } from './endpoint.ts';
 import { reject } from './errors.ts';
 import { type ErrorOf, type Failure, failureOf } from './failure.ts';
 import { createFailureLog } from './failureLog.ts';
@@ -132,12 +132,7 @@ export function createApi(options: ApiOptions): Router {
 
     call.phase = 'handling';
     call.timer?.refresh();
-    const context = new HttpRequestContext(request, response, {
-      requestId,
-      deadlineMs: performance.now() + mounted.timeoutMs,
-      actor: actorOf(authenticated),
-      mayWait,
-    });
+    const context = contextOf(call, mounted, authenticated, mayWait);
     const reply = await endpoint.handle({ caller: caller as never, params, query, body, context });
     if (reply.readersOf) call.cors = await cors.headersOf(request.headers.origin, reply.readersOf);
     // After the deadline the caller has been answered already; if it is gone, there is nobody to answer.
@@ -239,6 +234,20 @@ function queryTextOf(url: string): string {
 
 function send({ request, response, requestId, cors }: Call, failure: Failure): void {
   sendFailure(request, response, failure, { ...apiHeaders(requestId), ...cors });
+}
+
+function contextOf(
+  { request, response, requestId }: Call,
+  mounted: MountedEndpoint,
+  caller: Caller | undefined,
+  mayWait: () => boolean,
+) {
+  return new HttpRequestContext(request, response, {
+    requestId,
+    deadlineMs: performance.now() + mounted.timeoutMs,
+    actor: actorOf(caller),
+    mayWait,
+  });
 }
 
 function bodyText(endpoint: Endpoint, reply: Reply): string | undefined {
