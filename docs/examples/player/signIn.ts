@@ -49,11 +49,16 @@ function base58(bytes: Uint8Array): string {
 }
 
 if (import.meta.main) {
+  const say = (line: string) => process.stderr.write(`${line}\n`);
   const [baseUrl, publishableKey, path] = process.argv.slice(2);
   if (!baseUrl || !publishableKey || !path) {
-    throw new Error('Usage: signIn.ts BASE_URL PUBLISHABLE_KEY KEYPAIR_FILE');
+    say('Usage: signIn.ts BASE_URL PUBLISHABLE_KEY KEYPAIR_FILE');
+    process.exit(2);
   }
-  const say = (line: string) => process.stderr.write(`${line}\n`);
+  process.once('uncaughtException', ({ message }) => {
+    say(message);
+    process.exit(1);
+  });
 
   const { isNew, ...keypair } = await openKeypair(path);
   say(`The keypair of ${path}${isNew ? ', made just now' : ''}: ${keypair.publicKey}`);

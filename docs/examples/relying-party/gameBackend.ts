@@ -87,8 +87,12 @@ if (import.meta.main) {
     PORT,
   } = process.env;
   if (!baseUrl || !secretKey || !tokenSecret) {
-    throw new Error('Set COFFER_URL, COFFER_SECRET_KEY and GAME_TOKEN_SECRET.');
+    process.stderr.write('Set COFFER_URL, COFFER_SECRET_KEY and GAME_TOKEN_SECRET.\n');
+    process.exit(2);
   }
   const coffer = createBackendClient({ baseUrl, secretKey });
-  createGameBackend({ coffer, tokenSecret }).listen(Number(PORT ?? 3000), '127.0.0.1');
+  const port = Number(PORT ?? 3000);
+  createGameBackend({ coffer, tokenSecret }).listen(port, '127.0.0.1', () =>
+    process.stderr.write(`The game listens on http://127.0.0.1:${port}\n`),
+  );
 }
