@@ -128,8 +128,8 @@ describeKafka('the relay to Kafka', (brokers) => {
     const configEntries = [{ name: 'cleanup.policy', value: 'compact' }];
     await admin.createTopics({ waitForLeaders: true, topics: [{ topic, numPartitions: 2, configEntries }] });
     const refused = world.start();
-    await until(() => world.failures.includes('kafka/places_partitioned'));
-    expect(String(world.troubles)).to.include(`${topic}: 2 partitions`);
+    await until(() => String(world.troubles).includes(`${topic}: 2 partitions`));
+    expect(world.failures).to.include('kafka/places_partitioned');
     await refused.stop();
     expect(await admin.listTopics()).to.not.include(`${world.prefix}.test.playSession`);
 
