@@ -2,7 +2,7 @@
  * One row per consumer: who runs it now, and the place in the log that it has reached. The table has the same shape
  * everywhere: projections keep theirs beside their rows, reactions among the records.
  */
-import { type Pool, type Queryable, withTransaction } from '@coffer/database';
+import { answeredWithin, type Pool, type Queryable, withTransaction } from '@coffer/database';
 import type { LogPlace, Position } from '@coffer/event-store';
 import { type ConsumerStop, LostLeaseError } from './errors.ts';
 
@@ -192,13 +192,12 @@ export async function renew(
   leaseMs: number,
 ): Promise<boolean> {
   // An answer that takes longer than the lease is worth nothing.
-  const bounded = {
+  const bounded = answeredWithin(Math.ceil(leaseMs), {
     text: `update ${key.schema}.consumers set leased_until = clock_timestamp() + $3 * interval '1 millisecond'
       where name = $1 and epoch = $2
       returning set_config('synchronous_commit', 'off', true)`,
     values: [key.name, epoch, leaseMs],
-    query_timeout: Math.ceil(leaseMs),
-  };
+  });
   const { rowCount } = await db.query(bounded);
   return rowCount === 1;
 }

@@ -25,6 +25,15 @@ export interface PoolOptions {
 /** Of a request or of a consumer's page, which are answered in a fraction of it. */
 export const STATEMENT_WITHIN_MS = 30_000;
 
+/** Of a question whose answer others wait for, who came after it: a connection that is silent for longer is given up. */
+export const SHARED_ANSWER_WITHIN_MS = 3_000;
+
+/** A statement with a bound of its own, shorter than the pool's. The driver's types do not know it. */
+export const answeredWithin = (withinMs: number, statement: pg.QueryConfig): pg.QueryConfig => ({
+  ...statement,
+  ...{ query_timeout: withinMs },
+});
+
 /** Then the system asks the silent other side whether it is still there. */
 const KEEP_ALIVE_AFTER_MS = 10_000;
 

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { type Endpoint, endpoint } from './endpoint.ts';
 import { buy, rejectShop, SECRET_KEY, simpleEndpoint } from './testing/shop.ts';
 import { openSocket, readUntil } from './testing/sockets.ts';
-import { asJson, ask, bearer, startWorld } from './testing/world.ts';
+import { asJson, ask, bearer, startWorld, until } from './testing/world.ts';
 
 class StoreAwayError extends Error {}
 
@@ -301,7 +301,7 @@ describe('an answer', () => {
         /** How often the handler has run once nothing is being served any more. */
         async runsAfterRelease() {
           released.resolve();
-          while (requestsInFlight[0] !== 0) await new Promise((resolve) => setTimeout(resolve, 5));
+          await until(() => requestsInFlight[0] === 0);
           return runs;
         },
       };

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { Reply } from './endpoint.ts';
 import { rejectShop, simpleEndpoint } from './testing/shop.ts';
 import { openSocket, readUntil } from './testing/sockets.ts';
-import { asJson, ask, startWorld } from './testing/world.ts';
+import { asJson, ask, startWorld, until } from './testing/world.ts';
 
 const streaming = (lines: (signal: AbortSignal) => AsyncIterable<unknown>) =>
   simpleEndpoint({
@@ -98,7 +98,7 @@ describe('the signal of a request', () => {
       socket.write('GET /v1/waiting HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(requests));
       await begun.promise;
       socket.destroy();
-      while (requestsInFlight[0] !== 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      await until(() => requestsInFlight[0] === 0);
       expect(signals.every(({ aborted }) => aborted)).to.equal(true);
     });
   }
@@ -138,7 +138,7 @@ describe('a request that would wait', () => {
     });
     await using world = await startWorld({ endpoints: [waiting], maxConcurrentRequests: 4 });
     const all = Array.from({ length: 4 }, () => ask(`${world.base}/waiting`));
-    while (answers.length < 4) await new Promise((resolve) => setTimeout(resolve, 5));
+    await until(() => answers.length >= 4);
     expect(answers).to.deep.equal([true, true, false, false]);
     released.resolve();
     await Promise.all(all);

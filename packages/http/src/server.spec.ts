@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { startServer } from './server.ts';
 import { SECRET_KEY, simpleEndpoint } from './testing/shop.ts';
 import { openSocket, readToEnd, readUntil } from './testing/sockets.ts';
-import { asJson, ask, bearer, startWorld } from './testing/world.ts';
+import { asJson, ask, bearer, startWorld, until } from './testing/world.ts';
 
 const quick = simpleEndpoint({ path: '/quick', handle: () => ({ status: 200, body: { quick: true } }) });
 
@@ -175,7 +175,7 @@ describe('a client that dawdles', () => {
     const inFlight = async () =>
       (await (await world.metrics.getSingleMetric('coffer_http_requests_in_flight'))?.get())?.values[0]
         ?.value;
-    while ((await inFlight()) !== 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await until(async () => (await inFlight()) === 0);
     const answer = await ask(`${world.base}/shop/purchases`, {
       method: 'POST',
       headers: { ...bearer(SECRET_KEY), ...asJson },

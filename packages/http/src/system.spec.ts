@@ -8,7 +8,7 @@ import { startServer } from './server.ts';
 import { isLocalPeer, type Readiness, readyz } from './system.ts';
 import { buy } from './testing/shop.ts';
 import { openSocket } from './testing/sockets.ts';
-import { ask, startWorld } from './testing/world.ts';
+import { ask, startWorld, until } from './testing/world.ts';
 
 describe('beside the API', () => {
   it('/healthz says that the process is up', async () => {
@@ -63,7 +63,7 @@ describe('beside the API', () => {
     const socket = await openSocket(world.port);
     socket.write('GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(99));
     const last = ask(`${world.url}/readyz`);
-    while (looks.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await until(() => looks.length !== 0);
     // However long it takes.
     nowMs += 10_000;
     await ask(`${world.url}/healthz`);
@@ -74,7 +74,7 @@ describe('beside the API', () => {
     expect(looks).to.have.lengthOf(1);
     nowMs += 1;
     const later = ask(`${world.url}/readyz`);
-    while (looks.length === 1) await new Promise((resolve) => setTimeout(resolve, 5));
+    await until(() => looks.length !== 1);
     looks[1]?.resolve();
     expect((await later).status).to.equal(200);
     socket.destroy();

@@ -2,7 +2,7 @@
  * Looks keys up in the database, with at most one query in flight: callers waiting meanwhile share the next one, so
  * a flood of made-up keys costs only one connection.
  */
-import type { Pool } from '@coffer/database';
+import { answeredWithin, type Pool, SHARED_ANSWER_WITHIN_MS } from '@coffer/database';
 import type { AppCaller } from '@coffer/http';
 import { type Clock, type Environment, Rejection } from '@coffer/kernel';
 import type { KeyKind } from './apiKey.ts';
@@ -10,8 +10,6 @@ import type { KeyKind } from './apiKey.ts';
 const MAX_KEYS_PER_QUERY = 500;
 const MAX_WAITING_KEYS = 10_000;
 const LAST_USED_PRECISION_MS = 60_000;
-/** A connection that is silent for this long is given up: whoever comes meanwhile waits for its answer. */
-const ANSWER_TIMEOUT_MS = 3_000;
 
 export interface FoundKey {
   readonly caller: AppCaller;
@@ -100,14 +98,13 @@ export function createKeyLookup(
 }
 
 async function selectKeys(pool: Pool, tokenSha256s: readonly string[]): Promise<ReadonlyMap<string, KeyRow>> {
-  const asked = {
+  const asked = answeredWithin(SHARED_ANSWER_WITHIN_MS, {
     name: 'portal_keys_by_hash',
     text: `select token_sha256, key_id, app_id, scope_id, environment, kind, expires_at, last_used_at
              from records.api_keys join records.apps using (app_id)
             where token_sha256 = any($1) and revoked_at is null`,
     values: [tokenSha256s],
-    query_timeout: ANSWER_TIMEOUT_MS,
-  };
+  });
   const { rows } = await pool.query<KeyRow>(asked);
   return new Map(rows.map((row) => [row.token_sha256, row]));
 }

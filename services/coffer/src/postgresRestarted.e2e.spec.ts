@@ -4,6 +4,7 @@ import { type Client, consumerMetric, createClient, setUpApp } from '@coffer/hos
 import { type PrivateServer, startPrivateServer } from '@coffer/testing';
 import { expect } from 'chai';
 import { expectBooksToBalance } from './testing/books.ts';
+import { CONSUMERS } from './testing/consumers.ts';
 import { type Players, startPlayers } from './testing/players.ts';
 import { caughtUpRows, freshRows, holdsCaughtUp } from './testing/readModels.ts';
 import { OPERATOR_TOKEN, type ServiceProcess, serviceProcesses } from './testing/serviceProcess.ts';
@@ -42,15 +43,9 @@ describe('a service whose Postgres is killed and restarted under load', () => {
   it('has lived through it, with every consumer running', async () => {
     expect(hasEnded).to.equal(false);
     expect(service.logs()).not.to.match(/unhandled|uncaught/i);
-    expect(await consumerMetric(service.url, 'coffer_consumer_stopped')).to.deep.equal({
-      readModels: 0,
-      holds: 0,
-      identities: 0,
-      chainWorkerTest: 0,
-      chainWorkerLive: 0,
-      webhooks: 0,
-      chain: 0,
-    });
+    expect(await consumerMetric(service.url, 'coffer_consumer_stopped')).to.deep.equal(
+      Object.fromEntries(CONSUMERS.map((name) => [name, 0])),
+    );
   });
 
   it('has read models of exactly the events of the log, each applied once', async () => {

@@ -13,6 +13,7 @@ import {
 } from '@coffer/host/testing';
 import { createTestDatabase, eventually, itLogTable, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
+import { CONSUMERS } from './testing/consumers.ts';
 import { caughtUpRows } from './testing/readModels.ts';
 import {
   OPERATOR_TOKEN,
@@ -22,15 +23,6 @@ import {
 } from './testing/serviceProcess.ts';
 import { serviceTemplate } from './testing/world.ts';
 
-const CONSUMERS = [
-  'readModels',
-  'holds',
-  'identities',
-  'chainWorkerTest',
-  'chainWorkerLive',
-  'webhooks',
-  'chain',
-] as const;
 const MISTAKE = 'a mistake of ours';
 
 describe('coffer run, in every role', () => {

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { type Pool, withTransaction } from '@coffer/database';
+import { answeredWithin, type Pool, SHARED_ANSWER_WITHIN_MS, withTransaction } from '@coffer/database';
 import { createBatchingLookup, createSecretBox, type SecretBox, type UserPlace } from '@coffer/kernel';
 import { z } from 'zod';
 
@@ -46,8 +46,6 @@ interface Loaded {
 
 const OWNED = 'environment = $1 and scope_id = $2 and user_id = $3';
 const MAX_OWNERS_PER_QUERY = 256;
-/** A connection that is silent for this long is given up: whoever comes meanwhile waits for its answer. */
-const ANSWER_TIMEOUT_MS = 3_000;
 const parameters = ({ environment, scopeId, userId }: UserPlace) => [environment, scopeId, userId];
 
 /** `secretBox` is the installation's; it seals the users' keys. */
@@ -125,7 +123,7 @@ export function createPersonalData(pool: Pool, secretBox: SecretBox): PersonalDa
 
 /** One per owner, in the same order. */
 async function selectRows(pool: Pool, owners: readonly UserPlace[]): Promise<readonly (readonly Row[])[]> {
-  const asked = {
+  const asked = answeredWithin(SHARED_ANSWER_WITHIN_MS, {
     name: 'auth_personal_data',
     text: `select wanted.number::int as number, sealed_key, destroyed_at is not null as is_destroyed,
                   identity_id, sealed
@@ -138,8 +136,7 @@ async function selectRows(pool: Pool, owners: readonly UserPlace[]): Promise<rea
       owners.map(({ scopeId }) => scopeId),
       owners.map(({ userId }) => userId),
     ],
-    query_timeout: ANSWER_TIMEOUT_MS,
-  };
+  });
   const { rows } = await pool.query<Row>(asked);
   const byNumber = Map.groupBy(rows, ({ number }) => number);
   return owners.map((_, index) => byNumber.get(index + 1) ?? []);

@@ -1,5 +1,5 @@
 /** The rows of the refresh token families: each step of a family is one statement. */
-import type { Queryable } from '@coffer/database';
+import { answeredWithin, type Queryable, SHARED_ANSWER_WITHIN_MS } from '@coffer/database';
 import type { AppPlace, Environment } from '@coffer/kernel';
 import type { AuthMethod } from '../types.ts';
 import { FAMILY_LIFETIME_MS, REFRESH_GRACE_MS } from './lifetimes.ts';
@@ -52,20 +52,16 @@ export async function findSession(db: Queryable, sessionId: string): Promise<Ses
   return rows[0] && sessionOf(rows[0]);
 }
 
-/** A connection that is silent for this long is given up: whoever comes meanwhile waits for its answer. */
-const ANSWER_TIMEOUT_MS = 3_000;
-
 /** One per id, in the same order. */
 export async function findSessions(
   db: Queryable,
   sessionIds: readonly string[],
 ): Promise<readonly (Session | undefined)[]> {
-  const asked = {
+  const asked = answeredWithin(SHARED_ANSWER_WITHIN_MS, {
     name: 'auth_sessions',
     text: `select ${COLUMNS} from records.auth_sessions where session_id = any($1)`,
     values: [sessionIds],
-    query_timeout: ANSWER_TIMEOUT_MS,
-  };
+  });
   const { rows } = await db.query<SessionRow>(asked);
   const found = new Map(rows.map((row) => [row.session_id, sessionOf(row)]));
   return sessionIds.map((sessionId) => found.get(sessionId));

@@ -1,4 +1,5 @@
 /** The one connection over which a process appends: opened when needed, and again when lost. */
+import { answeredWithin } from '@coffer/database';
 import pg from 'pg';
 import type { BatchRow } from './appendCall.ts';
 import { APPEND_SESSION } from './appendSession.ts';
@@ -57,8 +58,7 @@ export function createAppendConnection(options: {
     try {
       await client.connect();
       // A server may be silent after the login as well, and every append waits for this one.
-      const session = { text: APPEND_SESSION, query_timeout: openingTimeoutMs };
-      await client.query(session);
+      await client.query(answeredWithin(openingTimeoutMs, { text: APPEND_SESSION }));
     } catch (error) {
       void endClient(client);
       throw error;
