@@ -12,7 +12,7 @@ import {
   startContexts,
 } from './testing/index.ts';
 
-const endpointFor = (credential: 'operator' | 'sk') =>
+const endpointFor = (credential: 'operator' | 'portal' | 'sk') =>
   endpoint({
     method: 'GET',
     path: `/for/${credential}`,
@@ -40,6 +40,31 @@ const hello = contexts<object>().with(
     }),
   }),
 );
+
+const portal = contexts<object>().with(
+  defineContext({
+    name: 'portal',
+    create: () => ({
+      serves: { operatorAt: async (appId: string) => ({ kind: 'portal', appId, role: 'admin' }) as const },
+      endpoints: [endpointFor('operator'), endpointFor('portal')],
+    }),
+  }),
+);
+
+describe('the operator token', () => {
+  it('opens what takes portal sessions where operator routes are served, and nowhere else', async () => {
+    const config = { operatorAddress: { host: '127.0.0.1', port: 0 } };
+    const world = await startContexts({ contexts: portal, given: {}, config });
+    try {
+      const { operatorToken } = world;
+      const operator = createClient({ baseUrl: `${world.operatorUrl}/v1`, operatorToken });
+      requireStatus(await operator.get('/for/portal'), 200);
+      expect((await world.client.get('/for/portal')).status).to.equal(403);
+    } finally {
+      await world.stop();
+    }
+  });
+});
 
 describe('operator routes', () => {
   const start = (config?: {
