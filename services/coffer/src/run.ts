@@ -28,6 +28,7 @@ import { type EmbeddedTestChain, openChainsOf, startEmbeddedTestChain } from './
 import { installationMasterKeys } from './installationMasterKeys.ts';
 import { installationSecrets } from './installationSecrets.ts';
 import { giveMemoryBackAtRest } from './memoryAtRest.ts';
+import { letHelpersGiveWay } from './niceness.ts';
 import { requirePorts } from './portsAtStart.ts';
 import { type Service, startService } from './service.ts';
 import { startFailure } from './startFailure.ts';
@@ -179,6 +180,8 @@ async function runUntilStopped(names: readonly string[], onFailed: (what: string
         const { storeGatewayPassword: password } = secrets;
         const storeGatewayUrl =
           port === undefined || password === undefined ? undefined : gatewayUrl(config, port, password);
+        // Not before: a start is mostly code that they compile.
+        await letHelpersGiveWay();
         const addresses = { url, operatorUrl, chainUrl: embeddedChain?.url, storeGatewayUrl };
         await announce(config, addresses, database, secrets, logger);
       },

@@ -95,6 +95,7 @@ describe('coffer run, in every role', () => {
     it('gives the processor to the thread that answers requests first', async () => {
       const niceness = await nicenessByThread(service.pid);
       expect(niceness.get('background')).to.equal((niceness.get('MainThread') ?? Number.NaN) + 5);
+      expect(niceness.get('V8Worker')).to.equal(19);
     });
   }
 

@@ -1,10 +1,10 @@
 /** Runs in the thread: the roles that the main thread names, as a process of their own would run them. */
 import assert from 'node:assert/strict';
-import { getPriority, setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import { createLogger } from '@coffer/http';
 import { createMasterKeys, type MasterKeys } from '@coffer/wallets';
 import { openChainsOf } from './embeddedChain.ts';
+import { giveWay } from './niceness.ts';
 import { type Service, startService } from './service.ts';
 import {
   errorOf,
@@ -18,8 +18,6 @@ import {
 
 assert(parentPort, 'this module runs in a thread');
 const port = parentPort;
-const NICER_BY = 5;
-const MOST_NICE = 19;
 const tell = (message: ThreadMessage) => port.postMessage(message);
 
 interface Running {
@@ -74,14 +72,6 @@ function ask<Name extends keyof MainThread>(
   tell({ kind: 'question', id: asked, name, argument });
   // What the main thread answers is what its function of this name returned.
   return answer.promise as ReturnType<MainThread[Name]>;
-}
-
-/**
- * Where processors are scarce, an answer comes before what follows from it: a third of the weight. ADR 0060. Linux gives
- * each thread a niceness of its own; elsewhere this would slow down the whole process.
- */
-function giveWay(): void {
-  if (process.platform === 'linux') setPriority(Math.min(getPriority() + NICER_BY, MOST_NICE));
 }
 
 async function start({ ownTestChain, secretTexts, api, ...options }: ThreadOptions): Promise<Running> {

@@ -1,0 +1,30 @@
+/**
+ * Where processors are scarce, an answer comes before everything else that this process does. Linux gives each thread a
+ * niceness of its own; elsewhere it is the whole process's, and nothing is set. ADR 0060 and 0070.
+ */
+import { readdir, readFile } from 'node:fs/promises';
+import { getPriority, setPriority } from 'node:os';
+
+const NICER_BY = 5;
+const MOST_NICE = 19;
+/** As Node calls the threads in which V8 marks the heap and compiles. */
+const HELPER = 'V8Worker';
+
+/** Called in the thread that reads the log: a third of the weight. */
+export function giveWay(): void {
+  if (process.platform === 'linux') setPriority(Math.min(getPriority() + NICER_BY, MOST_NICE));
+}
+
+/** V8's helpers take what nobody else wants: while one of them marks a heap, two cores have one for answers. */
+export async function letHelpersGiveWay(): Promise<void> {
+  if (process.platform !== 'linux') return;
+  for (const thread of await readdir('/proc/self/task')) {
+    const name = await readFile(`/proc/self/task/${thread}/comm`, 'utf8').catch(ifGone);
+    if (name?.trim() === HELPER) setPriority(Number(thread), MOST_NICE);
+  }
+}
+
+/** Other threads come and go; helpers stay. */
+function ifGone(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT' && error.code !== 'ESRCH') throw error;
+}
