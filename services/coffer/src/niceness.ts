@@ -5,24 +5,31 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { getPriority, setPriority } from 'node:os';
 
-const NICER_BY = 5;
+/** A third of the weight. */
+const READER_NICER_BY = 5;
+/** A tenth. */
+const HELPERS_NICER_BY = 10;
 const MOST_NICE = 19;
 /** As Node calls the threads in which V8 marks the heap and compiles. */
 const HELPER = 'V8Worker';
 
-/** Called in the thread that reads the log: a third of the weight. */
+/** Called in the thread that reads the log. */
 export function giveWay(): void {
-  if (process.platform === 'linux') setPriority(Math.min(getPriority() + NICER_BY, MOST_NICE));
+  if (process.platform === 'linux') setPriority(nicerBy(READER_NICER_BY));
 }
 
-/** V8's helpers take what nobody else wants: while one of them marks a heap, two cores have one for answers. */
+/** Called in the main thread, for V8's helpers: while one of them marks a heap, two cores have one for answers. */
 export async function letHelpersGiveWay(): Promise<void> {
   if (process.platform !== 'linux') return;
+  const niceness = nicerBy(HELPERS_NICER_BY);
   for (const thread of await readdir('/proc/self/task')) {
     const name = await readFile(`/proc/self/task/${thread}/comm`, 'utf8').catch(ifGone);
-    if (name?.trim() === HELPER) setPriority(Number(thread), MOST_NICE);
+    if (name?.trim() === HELPER) setPriority(Number(thread), niceness);
   }
 }
+
+/** Than the thread that asks. */
+const nicerBy = (by: number): number => Math.min(getPriority() + by, MOST_NICE);
 
 /** Other threads come and go; helpers stay. */
 function ifGone(error: NodeJS.ErrnoException): undefined {
