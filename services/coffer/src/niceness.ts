@@ -22,7 +22,8 @@ export function giveWay(): void {
 export async function letHelpersGiveWay(): Promise<void> {
   if (process.platform !== 'linux') return;
   const niceness = nicerBy(HELPERS_NICER_BY);
-  for (const thread of await readdir('/proc/self/task')) {
+  const threads = (await readdir('/proc/self/task').catch(ifGone)) ?? [];
+  for (const thread of threads) {
     const name = await readFile(`/proc/self/task/${thread}/comm`, 'utf8').catch(ifGone);
     if (name?.trim() === HELPER) setPriority(Number(thread), niceness);
   }
@@ -31,7 +32,7 @@ export async function letHelpersGiveWay(): Promise<void> {
 /** Than the thread that asks. */
 const nicerBy = (by: number): number => Math.min(getPriority() + by, MOST_NICE);
 
-/** Other threads come and go; helpers stay. */
+/** Threads other than helpers come and go, and a sandbox may have no `/proc`. */
 function ifGone(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'ENOENT' && error.code !== 'ESRCH') throw error;
 }
