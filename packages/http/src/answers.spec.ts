@@ -1,11 +1,12 @@
 import { once } from 'node:events';
 import { Rejection } from '@coffer/kernel';
+import { until } from '@coffer/testing';
 import { expect } from 'chai';
 import { z } from 'zod';
 import { type Endpoint, endpoint } from './endpoint.ts';
 import { buy, rejectShop, SECRET_KEY, simpleEndpoint } from './testing/shop.ts';
 import { openSocket, readUntil } from './testing/sockets.ts';
-import { asJson, ask, bearer, startWorld, until } from './testing/world.ts';
+import { asJson, ask, bearer, startWorld } from './testing/world.ts';
 
 class StoreAwayError extends Error {}
 

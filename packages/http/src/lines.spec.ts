@@ -1,9 +1,10 @@
 import { once } from 'node:events';
+import { until } from '@coffer/testing';
 import { expect } from 'chai';
 import type { Reply } from './endpoint.ts';
 import { rejectShop, simpleEndpoint } from './testing/shop.ts';
 import { openSocket, readUntil } from './testing/sockets.ts';
-import { asJson, ask, startWorld, until } from './testing/world.ts';
+import { asJson, ask, startWorld } from './testing/world.ts';
 
 const streaming = (lines: (signal: AbortSignal) => AsyncIterable<unknown>) =>
   simpleEndpoint({

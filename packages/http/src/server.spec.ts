@@ -1,9 +1,10 @@
 import { once } from 'node:events';
+import { until } from '@coffer/testing';
 import { expect } from 'chai';
 import { startServer } from './server.ts';
 import { SECRET_KEY, simpleEndpoint } from './testing/shop.ts';
 import { openSocket, readToEnd, readUntil } from './testing/sockets.ts';
-import { asJson, ask, bearer, startWorld, until } from './testing/world.ts';
+import { asJson, ask, bearer, startWorld } from './testing/world.ts';
 
 const quick = simpleEndpoint({ path: '/quick', handle: () => ({ status: 200, body: { quick: true } }) });
 

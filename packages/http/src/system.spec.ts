@@ -1,5 +1,6 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
+import { until } from '@coffer/testing';
 import { expect } from 'chai';
 import type { ErrorRequestHandler } from 'express';
 import { loadExpress } from './express.ts';
@@ -8,7 +9,7 @@ import { startServer } from './server.ts';
 import { isLocalPeer, type Readiness, readyz } from './system.ts';
 import { buy } from './testing/shop.ts';
 import { openSocket } from './testing/sockets.ts';
-import { ask, startWorld, until } from './testing/world.ts';
+import { ask, startWorld } from './testing/world.ts';
 
 describe('beside the API', () => {
   it('/healthz says that the process is up', async () => {

@@ -44,11 +44,6 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   };
 }
 
-/** Whatever has no end of its own: the spec's own limit ends it. */
-export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 5));
-}
-
 export const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
 export const asJson = { 'content-type': 'application/json' };
