@@ -11,6 +11,7 @@
  * refusal.
  */
 import assert from 'node:assert/strict';
+import { createTransientMap } from '@coffer/kernel';
 import { appendUntilKnown } from './appendUntilKnown.ts';
 import type { CommandHandler, Deadline, Outcome, Settled } from './commands.ts';
 import { StoreOverloadedError } from './errors.ts';
@@ -52,7 +53,7 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
   const { store, cacheBytes = CACHE_BYTES, maxPending = MAX_PENDING, snapshots } = options;
   const { onSnapshotError = () => undefined, onReturn = () => undefined } = options;
   const states = createStreamStates({ store, cacheBytes, snapshots, onSnapshotError, onReturn });
-  const lanes = new Map<string, Lane>();
+  const lanes = createTransientMap<string, Lane>();
   let pending = 0;
 
   return {

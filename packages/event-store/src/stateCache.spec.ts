@@ -54,6 +54,23 @@ describe('cached states, when room is needed,', () => {
     expect(remembered(1, 8, 9, 10)).to.deep.equal([1, 8, 10]);
   });
 
+  it('are replaced by the ones that follow them, which never leave in their own favour', () => {
+    for (const [number, kib] of [
+      [1, 40],
+      [2, 40],
+      [1, 44],
+    ] as const) {
+      keep(number, kib);
+    }
+    expect([cache.count, cache.bytes]).to.deep.equal([2, 84 * KIB]);
+    keep(1, 60);
+    expect(remembered(1, 2)).to.deep.equal([1]);
+    expect(left.map(({ stream }) => stream)).to.deep.equal([streamOf(2)]);
+    keep(1, 88);
+    expect(left.map(({ bytes }) => bytes / KIB)).to.deep.equal([40, 88]);
+    expect([cache.count, cache.bytes]).to.deep.equal([0, 0]);
+  });
+
   it('leave at once, alone, if they are larger than all the room', () => {
     keep(1, 2);
     keep(2, 200);

@@ -58,12 +58,17 @@ export function createStateCache({ maximumBytes, onEvicted }: StateCacheOptions)
 
     set(state: StreamState): void {
       const { stream, bytes, type } = state;
-      remove(stream);
-      if (bytes > maximumBytes) {
-        onEvicted(state);
-        return;
+      const growsBy = bytes - (states.peek(stream)?.bytes ?? 0);
+      ended.delete(stream);
+      // In the place of the one before it, if it fits there: a key that is deleted and set anew wears out the cache's map.
+      if (states.calculatedSize + growsBy > maximumBytes) {
+        states.delete(stream);
+        if (bytes > maximumBytes) {
+          onEvicted(state);
+          return;
+        }
+        while (states.calculatedSize + bytes > maximumBytes) evictOne();
       }
-      while (states.calculatedSize + bytes > maximumBytes) evictOne();
       state.record.passes = passesOf(state);
       states.set(stream, state);
       if (type.isEnded?.(state.state)) ended.add(stream);

@@ -19,3 +19,4 @@ export * from './states.ts';
 export * from './streamName.ts';
 export * from './texts.ts';
 export * from './thrown.ts';
+export * from './transientMap.ts';

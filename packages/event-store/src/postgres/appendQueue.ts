@@ -1,4 +1,5 @@
 /** A bounded queue of appends, and the batches made from it: the appends of one stream keep their order. */
+import { createTransientMap } from '@coffer/kernel';
 import { StoreOverloadedError } from '../errors.ts';
 import type { AppendRequest, AppendResult } from '../port.ts';
 import { type Combined, canJoin, combinedOf, join } from './combinedAppends.ts';
@@ -32,7 +33,7 @@ export function createAppendQueue({
   /** The number of appends in the last batch. */
   let lastTaken = 0;
   /** Streams in batches that were taken and not given back. */
-  const streamsInFlight = new Set<string>();
+  const streamsInFlight = createTransientMap<string, true>();
 
   return {
     /** `beside`: how many more wait elsewhere. Throws `StoreOverloadedError`. */
@@ -77,7 +78,7 @@ export function createAppendQueue({
         if (index === 0) waiting.shift();
         else waiting.splice(index, 1);
       }
-      for (const stream of batch.keys()) streamsInFlight.add(stream);
+      for (const stream of batch.keys()) streamsInFlight.set(stream, true);
       lastTaken = taken;
       return [...batch.values()];
     },
