@@ -157,6 +157,9 @@ function settings(
     max_wal_size: '1GB',
     // Files of the log that were needed once are kept for the next busy hour: a new one holds up every commit.
     min_wal_size: '256MB',
+    // Pages are written before an append needs their room, and a few at a time: ADR 0071.
+    bgwriter_delay: '100ms',
+    bgwriter_lru_maxpages: 1_000,
     fsync: durable ? 'on' : 'off',
     full_page_writes: durable ? 'on' : 'off',
     synchronous_commit: durable ? 'on' : 'off',
