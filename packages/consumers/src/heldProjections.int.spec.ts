@@ -88,7 +88,11 @@ describe('projections that are held at a place', () => {
 
   for (const [how, isUnhurried, order] of [
     ['while it takes some', false, ['1', '2', '3', 'taken', 'taken']],
-    ['only afterwards if it is not in a hurry', true, ['1', '2', 'taken', '3', 'taken']],
+    [
+      'page by page, each after the last one, if it is not in a hurry',
+      true,
+      [1, 2, 3].flatMap((page) => [`${page}`, 'taken']),
+    ],
   ] as const) {
     it(`reads on ${how}`, async () => {
       world.log.append(3, 'Happened', 'x'.repeat(5 * 1024 * 1024));

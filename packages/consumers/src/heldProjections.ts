@@ -39,7 +39,7 @@ interface AdvanceOptions {
   readonly signal: AbortSignal;
   /** Called with the ordinal reached, after each page; what it returns is awaited before the next one is taken. */
   readonly onProgress?: (ordinal: number) => void | Promise<void>;
-  /** Whether memory counts for more than speed: then the next page is read only after all that. Default: it does not. */
+  /** Whether others count for more than speed: then pages are taken one by one, each read only after all that. Default: no. */
   readonly isUnhurried?: () => boolean;
 }
 
@@ -87,7 +87,8 @@ export async function holdProjections(options: HoldOptions): Promise<HeldProject
     const reading = new AbortController();
     const ended = AbortSignal.any([reading.signal, signal]);
     const pages = pagesUpTo(store.subscribeToAll({ after: work.place(), signal: ended, pageSize }), to);
-    const gather = gatherer(pages);
+    const next = gatherer(pages);
+    const gather = () => next(isUnhurried() ? 1 : GATHERED_EVENTS);
     let upcoming: ReturnType<typeof gather> | undefined;
     /** False at the end. A function, so that nothing holds the events once they are taken. */
     const takeNext = async (): Promise<boolean> => {
@@ -142,15 +143,17 @@ export async function holdProjections(options: HoldOptions): Promise<HeldProject
 const GATHERED_EVENTS = 10_000;
 const GATHERED_CHARACTERS = 8 * 1024 * 1024;
 
-/** Gives the next ones, none at the end. What comes before a failure is still given. */
-function gatherer(pages: AsyncIterator<readonly RecordedEvent[]>): () => Promise<readonly RecordedEvent[]> {
+/** Gives the pages that hold so many of the next ones, none at the end. What comes before a failure is still given. */
+function gatherer(
+  pages: AsyncIterator<readonly RecordedEvent[]>,
+): (enough: number) => Promise<readonly RecordedEvent[]> {
   let failed: { readonly error: unknown } | undefined;
-  return async () => {
+  return async (enough) => {
     if (failed) throw failed.error;
     let events: readonly RecordedEvent[] = [];
     let characters = 0;
     try {
-      while (events.length < GATHERED_EVENTS && characters < GATHERED_CHARACTERS) {
+      while (events.length < enough && characters < GATHERED_CHARACTERS) {
         const { done, value: page } = await pages.next();
         if (done) break;
         for (const event of page) characters += event.data.length + event.metadata.length;

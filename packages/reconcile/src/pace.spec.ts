@@ -29,10 +29,10 @@ describe('a run that nobody waits for', () => {
     };
   }
 
-  it('rests twice as long as it works', async () => {
+  it('rests five times as long as it works', async () => {
     const run = work();
     for (const tookMs of [100, 250]) await run.part(tookMs);
-    expect(run.rests).to.deep.equal([200, 500]);
+    expect(run.rests).to.deep.equal([500, 1_250]);
   });
 
   it('goes on at once from when somebody waits for it', async () => {
@@ -41,14 +41,14 @@ describe('a run that nobody waits for', () => {
     expect(run.isUnhurried()).to.equal(true);
     run.await();
     await run.part(100);
-    expect(run.rests).to.deep.equal([200]);
+    expect(run.rests).to.deep.equal([500]);
     expect(run.isUnhurried()).to.equal(false);
   });
 
-  it('goes on at once after ten minutes, so that it reaches the end of a log that grows', async () => {
+  it('rests as long as it works after half an hour, so that it reaches the end of a log that grows', async () => {
     const run = work();
-    for (let part = 0; part < 5; part++) await run.part(60_000);
-    expect(run.rests).to.have.length(4);
+    for (let part = 0; part < 4; part++) await run.part(120_000);
+    expect(run.rests).to.deep.equal([600_000, 600_000, 600_000, 120_000]);
   });
 
   it('is woken by its signal', async () => {

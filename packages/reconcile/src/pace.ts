@@ -9,10 +9,11 @@ export interface Pace {
   readonly rest: (signal: AbortSignal) => Promise<void>;
 }
 
-/** A third of the time is worked: more than a busy machine's events take to be verified. */
-const REST_PER_WORK = 2;
-/** A run that has rested for so long goes on without: it must reach the end of a log that grows meanwhile. */
-const RESTS_WITHIN_MS = 10 * 60 * 1000;
+/** A sixth of the time is worked: some 6,000 to 10,000 events a second. */
+const REST_PER_WORK = 5;
+/** A run that has taken so long rests less: it must reach the end of a log that grows faster than that. */
+const LATE_AFTER_MS = 30 * 60 * 1000;
+const LATE_REST_PER_WORK = 1;
 
 export interface PaceOptions {
   readonly isAwaited: Pace['isAwaited'];
@@ -33,9 +34,9 @@ export function createPace({
     isUnhurried: () => isUnhurried,
     async rest(signal) {
       const workedMs = nowMs() - workedFromMs;
-      const isLate = nowMs() - begunMs > RESTS_WITHIN_MS;
-      isUnhurried = !isLate && !(await isAwaited());
-      if (isUnhurried) await wait(REST_PER_WORK * workedMs, signal);
+      const isLate = nowMs() - begunMs > LATE_AFTER_MS;
+      isUnhurried = !(await isAwaited());
+      if (isUnhurried) await wait((isLate ? LATE_REST_PER_WORK : REST_PER_WORK) * workedMs, signal);
       workedFromMs = nowMs();
     },
   };
