@@ -12,7 +12,7 @@ export interface Pace {
 /** A sixth of the time is worked: some 6,000 to 10,000 events a second. */
 const REST_PER_WORK = 5;
 /** A run that has taken so long rests less: it must reach the end of a log that grows faster than that. */
-const LATE_AFTER_MS = 30 * 60 * 1000;
+const LATE_AFTER_MS = 15 * 60 * 1000;
 const LATE_REST_PER_WORK = 1;
 
 export interface PaceOptions {
