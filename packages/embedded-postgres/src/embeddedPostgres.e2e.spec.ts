@@ -29,7 +29,7 @@ describe('the embedded Postgres', () => {
     await server.stop();
   });
 
-  it('grows its log by small files, which it keeps', async () => {
+  it('grows its log by small files, which it keeps, and lets the background writer write up to 80 MB/s', async () => {
     const server = await bench.start(await bench.folder());
     expect(await query(server.adminConnectionString, 'show wal_segment_size')).to.deep.equal([
       { wal_segment_size: '4MB' },
@@ -37,6 +37,12 @@ describe('the embedded Postgres', () => {
     expect(await query(server.adminConnectionString, 'show min_wal_size')).to.deep.equal([
       { min_wal_size: '256MB' },
     ]);
+    expect(
+      await query(
+        server.adminConnectionString,
+        `select current_setting('bgwriter_lru_maxpages') as pages, current_setting('bgwriter_delay') as "every"`,
+      ),
+    ).to.deep.equal([{ pages: '1000', every: '100ms' }]);
     await server.stop();
   });
 

@@ -54,7 +54,7 @@ describe('cached states, when room is needed,', () => {
     expect(remembered(1, 8, 9, 10)).to.deep.equal([1, 8, 10]);
   });
 
-  it('are replaced by the ones that follow them, which never leave in their own favour', () => {
+  it('give way to the next state of their stream, which takes only what room it needs more', () => {
     for (const [number, kib] of [
       [1, 40],
       [2, 40],

@@ -58,15 +58,16 @@ export function createStateCache({ maximumBytes, onEvicted }: StateCacheOptions)
 
     set(state: StreamState): void {
       const { stream, bytes, type } = state;
-      const growsBy = bytes - (states.peek(stream)?.bytes ?? 0);
+      if (bytes > maximumBytes) {
+        remove(stream);
+        onEvicted(state);
+        return;
+      }
       ended.delete(stream);
+      const growsBy = bytes - (states.peek(stream)?.bytes ?? 0);
       // In the place of the one before it, if it fits there: a key that is deleted and set anew wears out the cache's map.
       if (states.calculatedSize + growsBy > maximumBytes) {
         states.delete(stream);
-        if (bytes > maximumBytes) {
-          onEvicted(state);
-          return;
-        }
         while (states.calculatedSize + bytes > maximumBytes) evictOne();
       }
       state.record.passes = passesOf(state);
