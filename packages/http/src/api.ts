@@ -2,8 +2,8 @@
  * Everything below the base address: finds the endpoint, runs the checks in the documented order, calls the handler,
  * answers. Source: contract, Order of checks.
  */
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { ErrorCatalog } from '@coffer/kernel';
-import type { Request, Response, Router } from 'express';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { actorOf, authenticate, type Credentials } from './authenticate.ts';
@@ -18,11 +18,12 @@ import { sendLines } from './lines.ts';
 import { createHttpMetrics } from './metrics.ts';
 import { type MountedEndpoint, mount } from './mount.ts';
 import { parseRequest, readJson } from './parseRequest.ts';
+import { createPlaces } from './places.ts';
 import { createRateGate, type RateLimits, type TakeToken } from './rateLimits.ts';
 import { ClientGoneError } from './readBody.ts';
 import { apiHeaders, sendFailure, sendJson } from './reply.ts';
 import { HttpRequestContext, requestIdOf } from './requestContext.ts';
-import { createRoutes, type Found } from './routes.ts';
+import { createPlainRoutes, createRouter, type Found, type Routes } from './routes.ts';
 
 export interface ApiOptions extends Credentials {
   readonly endpoints: readonly Endpoint[];
@@ -49,8 +50,8 @@ const OVERRUN_MS = 1_000;
 const CLIENT_GONE_STATUS = 499;
 
 interface Call {
-  readonly request: Request;
-  readonly response: Response;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
   readonly requestId: string;
   /** Whether the handler has begun: from then on we cannot tell what was done. */
   phase: 'before' | 'receiving' | 'handling';
@@ -61,50 +62,44 @@ interface Call {
 
 const NO_CORS: CorsHeaders = {};
 
-/** Answers every request below the base address. */
-export function createApi(options: ApiOptions): Router {
-  const { catalog, errorOf, maxConcurrentRequests, requestsInFlight } = options;
-  let inFlight = 0;
-  const metrics = createHttpMetrics(options.metrics, () => inFlight);
+/** Answers every request below the base address, such as `/v1`. */
+export function createApi(options: ApiOptions, base: string): Routes {
+  const { catalog, errorOf } = options;
+  const places = createPlaces(options.requestsInFlight, options.maxConcurrentRequests);
+  const metrics = createHttpMetrics(options.metrics, places.taken);
   const observeUnmatched = metrics.forRoute('any', 'unmatched');
   const observePreflight = metrics.forRoute('OPTIONS', 'preflight');
   const cors = createCors(options.allowedOrigins);
   const rateGate = createRateGate(options.rateLimits, options.takeToken);
   const failureLog = createFailureLog(options.logger);
-  const mayWait = () => Atomics.load(requestsInFlight, 0) * 2 <= maxConcurrentRequests;
 
   const mounted = mount(options.endpoints, catalog, metrics, options.requestTimeoutMs);
-  return createRoutes(mounted, { serve: answer, preflight: answerPreflight, refuse: refuseRoute });
+  const answers = { serve: answer, preflight: answerPreflight, refuse: refuseRoute };
+  return { router: createRouter(mounted, answers), answerPlain: createPlainRoutes(mounted, answers, base) };
 
-  async function answer(request: Request, response: Response, { mounted: target, params }: Found) {
+  async function answer(request: IncomingMessage, response: ServerResponse, found: Found) {
+    const { mounted: target } = found;
     const startedMs = performance.now();
     const call = callOf(request, response);
-    const isTaken = Atomics.add(requestsInFlight, 0, 1) < maxConcurrentRequests;
-    if (isTaken) inFlight++;
-    else Atomics.sub(requestsInFlight, 0, 1);
+    const hasPlace = places.take();
     call.timer = setTimeout(onOverrun, target.timeoutMs + OVERRUN_MS, call, target);
     try {
       // First for a caller who may be refused, even for too many requests: a page must be able to read when to retry.
       if (takesBrowsers(target.endpoint)) {
         call.cors = await cors.headersFor(request.headers.origin, undefined);
       }
-      if (!isTaken) throw reject('service/overloaded');
-      await serve(call, target, params);
+      if (!hasPlace) throw reject('service/overloaded');
+      await serve(call, found);
     } catch (error) {
       fail(call, target, error);
     } finally {
       clearTimeout(call.timer);
-      if (isTaken) {
-        inFlight--;
-        Atomics.sub(requestsInFlight, 0, 1);
-      }
-      const status =
-        response.destroyed && !response.writableFinished ? CLIENT_GONE_STATUS : response.statusCode;
-      target.observe(status, secondsSince(startedMs));
+      if (hasPlace) places.leave();
+      target.observe(statusOf(response), secondsSince(startedMs));
     }
   }
 
-  async function serve(call: Call, mounted: MountedEndpoint, params: Readonly<Record<string, string>>) {
+  async function serve(call: Call, { mounted, params, address }: Found) {
     const { request, response, requestId } = call;
     const { endpoint } = mounted;
     const pending = authenticate(endpoint.credential, request.headers.authorization, options);
@@ -117,7 +112,7 @@ export function createApi(options: ApiOptions): Router {
     if (takesBrowsers(endpoint)) call.cors = await cors.headersFor(request.headers.origin, caller);
     // The caller was resolved by the endpoint's own credential, so it is of the kind its functions take.
     if (endpoint.admit) await endpoint.admit(caller as never);
-    const limited = rateGate.check(endpoint.rateLimit, caller, () => request.ip);
+    const limited = rateGate.check(endpoint.rateLimit, caller, address);
     if (limited) await limited;
     // The checks may have waited for longer than the caller did: it was told that nothing was done.
     if (isOver(call)) return;
@@ -132,17 +127,14 @@ export function createApi(options: ApiOptions): Router {
 
     call.phase = 'handling';
     call.timer?.refresh();
-    const context = contextOf(call, mounted, authenticated, mayWait);
+    const context = contextOf(call, mounted, authenticated, places.mayWait);
     const reply = await endpoint.handle({ caller: caller as never, params, query, body, context });
     if (reply.readersOf) call.cors = await cors.headersOf(request.headers.origin, reply.readersOf);
     // After the deadline the caller has been answered already; if it is gone, there is nobody to answer.
     if (response.headersSent || response.destroyed) return;
     const problem = options.onUndeclared && problemOf(endpoint, reply);
     if (problem !== undefined) options.onUndeclared?.(problem);
-    const headers = { ...apiHeaders(requestId), ...call.cors };
-    if (reply.maxAgeSeconds !== undefined)
-      headers['Cache-Control'] = `public, max-age=${reply.maxAgeSeconds}`;
-    if (reply.replayed) headers['Idempotency-Replayed'] = 'true';
+    const headers = headersOf(call, reply);
     if (reply.document) {
       sendDocument(request, response, headers, reply.document);
       return;
@@ -171,7 +163,11 @@ export function createApi(options: ApiOptions): Router {
     if (!response.headersSent && !response.destroyed) send(call, failure);
   }
 
-  function refuseRoute(request: Request, response: Response, allow: readonly string[] | undefined): void {
+  function refuseRoute(
+    request: IncomingMessage,
+    response: ServerResponse,
+    allow: readonly string[] | undefined,
+  ): void {
     const startedMs = performance.now();
     const call = callOf(request, response);
     const error = allow ? reject('request/method_not_allowed', { allow }) : reject('request/not_found');
@@ -182,7 +178,11 @@ export function createApi(options: ApiOptions): Router {
     observeUnmatched(response.statusCode, secondsSince(startedMs));
   }
 
-  async function answerPreflight(request: Request, response: Response, target: MountedEndpoint) {
+  async function answerPreflight(
+    request: IncomingMessage,
+    response: ServerResponse,
+    target: MountedEndpoint,
+  ) {
     const { origin } = request.headers;
     if (origin === undefined || !takesBrowsers(target.endpoint)) return false;
     const startedMs = performance.now();
@@ -211,7 +211,7 @@ export function createApi(options: ApiOptions): Router {
   }
 }
 
-function callOf(request: Request, response: Response): Call {
+function callOf(request: IncomingMessage, response: ServerResponse): Call {
   return {
     request,
     response,
@@ -227,13 +227,24 @@ function isOver({ request, response }: Call): boolean {
   return response.headersSent || response.destroyed || request.destroyed;
 }
 
-function queryTextOf(url: string): string {
+function queryTextOf(url = ''): string {
   const mark = url.indexOf('?');
   return mark < 0 ? '' : url.slice(mark + 1);
 }
 
 function send({ request, response, requestId, cors }: Call, failure: Failure): void {
   sendFailure(request, response, failure, { ...apiHeaders(requestId), ...cors });
+}
+
+function statusOf(response: ServerResponse): number {
+  return response.destroyed && !response.writableFinished ? CLIENT_GONE_STATUS : response.statusCode;
+}
+
+function headersOf({ requestId, cors }: Call, { maxAgeSeconds, replayed }: Reply): OutgoingHttpHeaders {
+  const headers = { ...apiHeaders(requestId), ...cors };
+  if (maxAgeSeconds !== undefined) headers['Cache-Control'] = `public, max-age=${maxAgeSeconds}`;
+  if (replayed) headers['Idempotency-Replayed'] = 'true';
+  return headers;
 }
 
 function contextOf(

@@ -61,6 +61,9 @@ const AUDIENCES = [
   },
 ];
 
+/** Of the API, behind the origin. */
+const BASE = '/v1';
+
 /** Throws on endpoints that clash or declare unknown codes. */
 export function createApp(options: AppOptions): Handler {
   const catalog: ErrorCatalog = { ...options.catalog, ...httpErrors };
@@ -85,16 +88,19 @@ export function createApp(options: AppOptions): Handler {
   });
   const endpoints: readonly Endpoint[] = [...options.endpoints, common, ...documents];
   const { nowMs = () => performance.now(), logger } = options;
-  const api = createApi({
-    rateLimits: DEFAULT_RATE_LIMITS,
-    takeToken: countTokens(options.rateLimits ?? DEFAULT_RATE_LIMITS, nowMs),
-    maxConcurrentRequests: 1_000,
-    requestsInFlight: new Int32Array(1),
-    requestTimeoutMs: 10_000,
-    ...options,
-    catalog,
-    endpoints,
-  });
+  const { router: api, answerPlain } = createApi(
+    {
+      rateLimits: DEFAULT_RATE_LIMITS,
+      takeToken: countTokens(options.rateLimits ?? DEFAULT_RATE_LIMITS, nowMs),
+      maxConcurrentRequests: 1_000,
+      requestsInFlight: new Int32Array(1),
+      requestTimeoutMs: 10_000,
+      ...options,
+      catalog,
+      endpoints,
+    },
+    BASE,
+  );
 
   const app = loadExpress()();
   app.disable('x-powered-by');
@@ -103,7 +109,7 @@ export function createApp(options: AppOptions): Handler {
   app.enable('case sensitive routing');
   app.enable('strict routing');
   app.set('trust proxy', options.trustProxy ?? false);
-  app.use('/v1', api);
+  app.use(BASE, api);
   // Well-known paths are served at the root of the origin as well (RFC 8615).
   app.all(
     endpoints.map(({ path }) => path).filter((path) => path.includes('/.well-known/')),
@@ -119,7 +125,7 @@ export function createApp(options: AppOptions): Handler {
   for (const { title, document, page } of audiences) {
     app
       .route(page)
-      .get(docsPage(title, `/v1${document}`))
+      .get(docsPage(title, `${BASE}${document}`))
       .all(onlyGet);
   }
   if (audiences.length > 0) {
@@ -132,7 +138,10 @@ export function createApp(options: AppOptions): Handler {
   return (request, response) => {
     // Express makes them its own before anything else.
     const [own, answer] = [request as Request, response as Response];
-    app(own, answer, (error: unknown) => refuse(error ?? reject('request/malformed'), own, answer, nobody));
+    const failed = (error: unknown) => refuse(error, own, answer, nobody);
+    const answered = answerPlain(request, response);
+    if (answered) answered.catch(failed);
+    else app(own, answer, (error: unknown) => failed(error ?? reject('request/malformed')));
   };
 }
 

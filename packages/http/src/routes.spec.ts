@@ -1,11 +1,54 @@
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import { expect } from 'chai';
+import { Registry } from 'prom-client';
 import type { Endpoint } from './endpoint.ts';
+import { createHttpMetrics } from './metrics.ts';
+import { mount } from './mount.ts';
+import { type Answers, createPlainRoutes } from './routes.ts';
 import { simpleEndpoint } from './testing/shop.ts';
 import { ask, startWorld, type World } from './testing/world.ts';
 
 /** Answers which endpoint it is, and with what parameters. */
 const named = (method: Endpoint['method'], path: string, name: string) =>
   simpleEndpoint({ method, path, handle: ({ params }) => ({ status: 200, body: { name, ...params } }) });
+
+describe('the routes without a router', () => {
+  const limited = { ...named('POST', '/sign-in', 'limited'), rateLimit: 'signIn' as const };
+  const endpoints = [named('POST', '/bet', 'bet'), named('GET', '/bet/:id', 'show'), limited];
+  const metrics = createHttpMetrics(new Registry(), () => 0);
+  let served: string | undefined;
+  const serve: Answers['serve'] = async (_request, _response, { mounted }) => {
+    served = mounted.endpoint.path;
+  };
+  const answerPlain = createPlainRoutes(mount(endpoints, {}, metrics, 1_000), { serve }, '/v1');
+  const at = (method: string, url: string) => {
+    served = undefined;
+    const request = Object.assign(new IncomingMessage(new Socket()), { method, url });
+    void answerPlain(request, new ServerResponse(request));
+    return served;
+  };
+
+  it('find a path without parameters, whatever is asked of it', () =>
+    expect(['/v1/bet', '/v1/bet?', '/v1/bet?a=/&b=?'].map((url) => at('POST', url))).to.deep.equal(
+      Array(3).fill('/bet'),
+    ));
+
+  it('leave the rest to the router: parameters, other methods and paths, and limits by address', () =>
+    expect(
+      [
+        at('GET', '/v1/bet/:id'),
+        at('GET', '/v1/bet/1'),
+        at('GET', '/v1/bet'),
+        at('OPTIONS', '/v1/bet'),
+        at('POST', '/bet'),
+        at('POST', '/v1/bet/'),
+        at('POST', '/v1/bet#a'),
+        at('POST', 'http://host/v1/bet'),
+        at('POST', '/v1/sign-in'),
+      ].filter((found) => found !== undefined),
+    ).to.deep.equal([]));
+});
 
 describe('the routes', () => {
   let world: World;
