@@ -17,6 +17,7 @@ import { sendDocument } from './jsonDocument.ts';
 import { sendLines } from './lines.ts';
 import { createHttpMetrics } from './metrics.ts';
 import { type MountedEndpoint, mount } from './mount.ts';
+import { createOverruns, type Timed } from './overruns.ts';
 import { parseRequest, readJson } from './parseRequest.ts';
 import { createPlaces } from './places.ts';
 import { createRateGate, type RateLimits, type TakeToken } from './rateLimits.ts';
@@ -53,11 +54,15 @@ interface Call {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly requestId: string;
-  /** Whether the handler has begun: from then on we cannot tell what was done. */
-  phase: 'before' | 'receiving' | 'handling';
-  timer: NodeJS.Timeout | undefined;
   /** The CORS headers of the answer, as far as is known so far. */
   cors: CorsHeaders;
+}
+
+/** A call that an endpoint answers. */
+interface ServedCall extends Call, Timed {
+  readonly mounted: MountedEndpoint;
+  /** Whether the handler has begun: from then on we cannot tell what was done. */
+  phase: 'before' | 'receiving' | 'handling';
 }
 
 const NO_CORS: CorsHeaders = {};
@@ -65,6 +70,7 @@ const NO_CORS: CorsHeaders = {};
 /** Answers every request below the base address, such as `/v1`. */
 export function createApi(options: ApiOptions, base: string): Routes {
   const { catalog, errorOf } = options;
+  const overruns = createOverruns(onOverrun);
   const places = createPlaces(options.requestsInFlight, options.maxConcurrentRequests);
   const metrics = createHttpMetrics(options.metrics, places.taken);
   const observeUnmatched = metrics.forRoute('any', 'unmatched');
@@ -80,9 +86,9 @@ export function createApi(options: ApiOptions, base: string): Routes {
   async function answer(request: IncomingMessage, response: ServerResponse, found: Found) {
     const { mounted: target } = found;
     const startedMs = performance.now();
-    const call = callOf(request, response);
+    const call = servedCallOf(request, response, target, startedMs);
     const hasPlace = places.take();
-    call.timer = setTimeout(onOverrun, target.timeoutMs + OVERRUN_MS, call, target);
+    overruns.watch(call);
     try {
       // First for a caller who may be refused, even for too many requests: a page must be able to read when to retry.
       if (takesBrowsers(target.endpoint)) {
@@ -93,13 +99,13 @@ export function createApi(options: ApiOptions, base: string): Routes {
     } catch (error) {
       fail(call, target, error);
     } finally {
-      clearTimeout(call.timer);
+      overruns.leave(call);
       if (hasPlace) places.leave();
       target.observe(statusOf(response), secondsSince(startedMs));
     }
   }
 
-  async function serve(call: Call, { mounted, params, address }: Found) {
+  async function serve(call: ServedCall, { mounted, params, address }: Found) {
     const { request, response, requestId } = call;
     const { endpoint } = mounted;
     const pending = authenticate(endpoint.credential, request.headers.authorization, options);
@@ -126,8 +132,8 @@ export function createApi(options: ApiOptions, base: string): Routes {
     );
 
     call.phase = 'handling';
-    call.timer?.refresh();
-    const context = contextOf(call, mounted, authenticated, places.mayWait);
+    const context = contextOf(call, authenticated, places.mayWait);
+    call.dueMs = context.deadlineMs + OVERRUN_MS;
     const reply = await endpoint.handle({ caller: caller as never, params, query, body, context });
     if (reply.readersOf) call.cors = await cors.headersOf(request.headers.origin, reply.readersOf);
     // After the deadline the caller has been answered already; if it is gone, there is nobody to answer.
@@ -143,7 +149,7 @@ export function createApi(options: ApiOptions, base: string): Routes {
       sendJson(response, reply.status, headers, bodyText(endpoint, reply));
       return;
     }
-    clearTimeout(call.timer);
+    call.dueMs = Number.POSITIVE_INFINITY;
     const lines = options.onUndeclared
       ? declaredLines(endpoint, reply.lines, options.onUndeclared)
       : reply.lines;
@@ -200,12 +206,10 @@ export function createApi(options: ApiOptions, base: string): Routes {
     return true;
   }
 
-  function onOverrun(call: Call, mounted: MountedEndpoint): void {
+  function onOverrun(call: ServedCall): void {
     // The server limits how long a body may take, and ends the connection.
-    if (call.phase === 'receiving') {
-      call.timer?.refresh();
-      return;
-    }
+    if (call.phase === 'receiving') return;
+    const { mounted } = call;
     const isUnknown = call.phase === 'handling' && mounted.endpoint.method !== 'GET';
     fail(call, mounted, reject(isUnknown ? 'service/outcome_unknown' : 'service/unavailable'));
   }
@@ -216,9 +220,25 @@ function callOf(request: IncomingMessage, response: ServerResponse): Call {
     request,
     response,
     requestId: requestIdOf(request),
-    phase: 'before',
-    timer: undefined,
     cors: NO_CORS,
+  };
+}
+
+function servedCallOf(
+  request: IncomingMessage,
+  response: ServerResponse,
+  mounted: MountedEndpoint,
+  startedMs: number,
+): ServedCall {
+  return {
+    request,
+    response,
+    requestId: requestIdOf(request),
+    cors: NO_CORS,
+    mounted,
+    phase: 'before',
+    dueMs: startedMs + mounted.timeoutMs + OVERRUN_MS,
+    place: 0,
   };
 }
 
@@ -248,8 +268,7 @@ function headersOf({ requestId, cors }: Call, { maxAgeSeconds, replayed }: Reply
 }
 
 function contextOf(
-  { request, response, requestId }: Call,
-  mounted: MountedEndpoint,
+  { request, response, requestId, mounted }: ServedCall,
   caller: Caller | undefined,
   mayWait: () => boolean,
 ) {

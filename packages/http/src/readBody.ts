@@ -42,7 +42,8 @@ export function readBody(
     };
     request.on('data', onData);
     let ended = false;
-    request.once('end', () => {
+    // Each is emitted once, and `once` would wrap each listener.
+    request.on('end', () => {
       ended = true;
       const [first] = chunks;
       resolve(first && chunks.length === 1 ? first : Buffer.concat(chunks, size));
@@ -51,9 +52,9 @@ export function readBody(
     const onClose = (): void => {
       if (!ended) fail(new ClientGoneError('The client went away while sending.'));
     };
-    request.once('close', onClose);
+    request.on('close', onClose);
     // A request that is answered in the middle of its body never closes.
-    response.once('close', onClose);
+    response.on('close', onClose);
   });
 }
 
