@@ -108,6 +108,27 @@ class Copy implements pg.Submittable {
   }
 }
 
+export const LEAST_ROOM_BYTES = 64 * 1024;
+/** Most answers are below 4 MiB, and memory that is full is doubled; a single row may be larger. */
+const MOST_ROOM_KEPT_BYTES = 8 * 1024 * 1024;
+
+/** Memory for one answer after another: made anew each time, it would be for the collector to clear away. */
+export function createSpareRoom() {
+  let spare: Buffer | undefined;
+  return {
+    /** Nobody else is given it until it is given back. */
+    take(): Buffer {
+      const room = spare ?? roomFor(LEAST_ROOM_BYTES);
+      spare = undefined;
+      return room;
+    },
+    /** Once nothing refers to it any longer. */
+    giveBack(room: Buffer): void {
+      if (room.length <= MOST_ROOM_KEPT_BYTES) spare = room;
+    },
+  };
+}
+
 /** COPY takes no parameters. */
 export const arrayOfTexts = (values: readonly string[]): string =>
   `array[${values.map(literalOf).join()}]::text[]`;

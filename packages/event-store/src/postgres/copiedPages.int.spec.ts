@@ -97,7 +97,9 @@ describe('pages of the log that are copied', () => {
     const together = await store.readTails(tails, 2);
     expect(together.map(plain)).to.deep.equal(alone.map(([tail = []]) => plain(tail)));
     expect(together.map(({ length }) => length)).to.include.members([0, 1, 2]);
-    expect(bytesOf(together.flat()[0] ?? expect.fail('There are none.')).length).to.be.greaterThan(0);
+    // The memory of an answer is used for the next one.
+    await store.readTails(tails.toReversed(), 2);
+    expect(together.map(plain)).to.deep.equal(alone.map(([tail = []]) => plain(tail)));
   });
 
   it('hold as many events as fit, after the first', async () => {

@@ -31,8 +31,6 @@ const YEAR_2000_MS = Date.UTC(2000, 0, 1);
 
 /** Room for each event of a page, to begin with: more than most need. */
 const ROOM_BYTES = 512;
-/** Behind a state that comes back there are a few. */
-const EVENTS_OF_TAIL = 6;
 
 /** Of a page that is copied: twice what a page of larger events has. */
 const MOST_BYTES = 8 * 1024 * 1024;
@@ -82,11 +80,13 @@ export async function copyPage(
     isFull: count === most,
     nextFrom: count > 0 ? integerText(viewOf(page), page.length - TRAILER_BYTES - INT8_BYTES) : undefined,
     events: () => eventsIn(page, encodedEvent),
-    plainEvents: () => eventsIn(page, (event) => event),
+    plainEvents: () => eventsIn(page, plainEvent),
   };
 }
 
 type MakeEvent = (event: RecordedEvent, page: Buffer, from: number, to: number) => RecordedEvent;
+
+const plainEvent: MakeEvent = (event) => event;
 
 const encodedEvent: MakeEvent = (event, page, from, to) => new EncodedEvent(event, page, from, to);
 
@@ -96,15 +96,15 @@ function eventsIn(page: Buffer, make: MakeEvent): readonly RecordedEvent[] {
   return events;
 }
 
-/** At most so many events of each. */
+/** At most so many events of each, without the bytes of the answer, whose memory is given back as `room`. */
 export async function copyTails(
   pool: Pool,
   tails: readonly StreamTail[],
-  { limit, timeoutMs }: { readonly limit: number; readonly timeoutMs: number },
-): Promise<readonly (readonly RecordedEvent[])[]> {
+  { limit, ...within }: { readonly limit: number; readonly room: Buffer; readonly timeoutMs: number },
+): Promise<{ readonly events: readonly (readonly RecordedEvent[])[]; readonly room: Buffer }> {
   const streams = arrayOfTexts(tails.map(({ stream }) => stream));
   const revisions = arrayOfIntegers(tails.map(({ fromRevision }) => fromRevision));
-  const { page } = await copyRows(
+  const { page, room } = await copyRows(
     pool,
     `select wanted.number, tail.*
        from unnest(${streams}, ${revisions}) with ordinality as wanted(stream, revision, number)
@@ -113,15 +113,15 @@ export async function copyTails(
          where e.stream = wanted.stream and e.revision >= wanted.revision order by e.revision limit ${Math.trunc(limit)}
       ) tail
       order by wanted.number, tail.revision`,
-    { room: roomFor(tails.length * EVENTS_OF_TAIL * ROOM_BYTES), timeoutMs },
+    within,
   );
   const found: RecordedEvent[][] = tails.map(() => []);
   readRows(page, COLUMN_COUNT + 1, (view, row) => {
     const number = valueAt(view, row, INT8_BYTES);
     const events = found[integerAt(view, number) - 1] ?? [];
-    return addEvent(events, encodedEvent, page, view, number + INT8_BYTES);
+    return addEvent(events, plainEvent, page, view, number + INT8_BYTES);
   });
-  return found;
+  return { events: found, room };
 }
 
 /** Returns where the next row begins. */

@@ -12,6 +12,7 @@ import type {
   StreamHead,
   StreamTail,
 } from '../port.ts';
+import { createSpareRoom } from './binaryCopy.ts';
 import { copyPage, copyTails, type LogPage } from './copiedPages.ts';
 import { isOwnMistake, isRefused } from './failures.ts';
 import {
@@ -184,6 +185,7 @@ export function createLogReader(pool: Pool) {
 
 /** What is asked of the database, with failures as readers know them. */
 function createReads(pool: Pool) {
+  const roomOfTails = createSpareRoom();
   return {
     async query<Row extends readonly unknown[]>(
       name: string,
@@ -199,8 +201,12 @@ function createReads(pool: Pool) {
     copied: (after: string, limit: number) =>
       answered(() => copyPage(pool, { after, limit, timeoutMs: READ_TIMEOUT_MS })),
 
-    tailsCopied: (tails: readonly StreamTail[], limit: number) =>
-      answered(() => copyTails(pool, tails, { limit, timeoutMs: READ_TIMEOUT_MS })),
+    async tailsCopied(tails: readonly StreamTail[], limit: number) {
+      const within = { limit, room: roomOfTails.take(), timeoutMs: READ_TIMEOUT_MS };
+      const { events, room } = await answered(() => copyTails(pool, tails, within));
+      roomOfTails.giveBack(room);
+      return events;
+    },
   };
 }
 

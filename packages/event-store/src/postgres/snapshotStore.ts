@@ -30,8 +30,10 @@ import {
   arrayOfIntegers,
   arrayOfTexts,
   copyRows,
+  createSpareRoom,
   INT8_BYTES,
   integerAt,
+  LEAST_ROOM_BYTES,
   lengthOf,
   readRows,
   roomFor,
@@ -80,8 +82,7 @@ export function createPostgresSnapshotStore(
   { secret, onForged, loadTimeoutMs = 3_000 }: SnapshotStoreOptions,
 ): SnapshotStore & KeptSnapshots {
   const key = createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', 'coffer snapshots', 32)));
-  /** For the next states: made anew each time, it would be for the collector to clear away. */
-  let spareRoom: Buffer | undefined;
+  const spareRoom = createSpareRoom();
 
   /** Covers the whole row. With the length of the facts, so that they end nowhere else. */
   const macOf = (
@@ -136,9 +137,7 @@ export function createPostgresSnapshotStore(
       places: readonly Place[],
       restore: (place: Place, snapshot: Snapshot) => Restored,
     ) {
-      const given = spareRoom ?? roomFor(LEAST_ROOM_BYTES);
-      spareRoom = undefined;
-      const { rows, room } = await rowsOf(places, { room: given, timeoutMs: loadTimeoutMs });
+      const { rows, room } = await rowsOf(places, { room: spareRoom.take(), timeoutMs: loadTimeoutMs });
       const restored: (Restored | undefined)[] = [];
       const endTurn = inTurns();
       for (const [index, place] of places.entries()) {
@@ -148,7 +147,7 @@ export function createPostgresSnapshotStore(
         restored.push(kept?.isAuthentic ? restore(place, snapshotIn(kept)) : undefined);
         await endTurn();
       }
-      if (room.length <= MOST_ROOM_KEPT_BYTES) spareRoom = room;
+      spareRoom.giveBack(room);
       return restored;
     },
     async save(snapshots) {
@@ -186,9 +185,6 @@ export function createPostgresSnapshotStore(
 /** For a verification, which cannot do without. */
 const READ_TIMEOUT_MS = 15_000;
 const LOADED_COLUMNS = 6;
-const LEAST_ROOM_BYTES = 64 * 1024;
-/** A question is for some 4 MiB of states, and memory that is full is doubled; a single state may be larger. */
-const MOST_ROOM_KEPT_BYTES = 8 * 1024 * 1024;
 
 const snapshotIn = ({ revision, eventId, state }: KeptSnapshot): Snapshot => ({
   revision,
