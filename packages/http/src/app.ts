@@ -136,7 +136,7 @@ export function createApp(options: AppOptions): Handler {
   app.use(refuse);
   // What Express finds no path in (`GET http:// HTTP/1.1`) passes by all of the above, to a page of its own.
   return (request, response) => {
-    // Express makes them its own before anything else.
+    // Express makes them its own before anything else; its error handler needs nothing that it adds.
     const [own, answer] = [request as Request, response as Response];
     const failed = (error: unknown) => refuse(error, own, answer, nobody);
     const answered = answerPlain(request, response);
