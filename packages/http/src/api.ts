@@ -231,10 +231,7 @@ function servedCallOf(
   startedMs: number,
 ): ServedCall {
   return {
-    request,
-    response,
-    requestId: requestIdOf(request),
-    cors: NO_CORS,
+    ...callOf(request, response),
     mounted,
     phase: 'before',
     dueMs: startedMs + mounted.timeoutMs + OVERRUN_MS,

@@ -45,7 +45,7 @@ const VERBS = { GET: 'get', POST: 'post', PUT: 'put', DELETE: 'delete' } as cons
 
 /**
  * The endpoints that need nothing of Express, by method and path: those without a parameter, and without a limit by address.
- * Nearly all requests are for them, and Express takes a tenth of what a bet costs this thread. ADR 0072.
+ * Nearly all requests are for them, and through Express a seventh fewer bets are answered at full speed. ADR 0072.
  */
 export function createPlainRoutes(
   endpoints: readonly MountedEndpoint[],
