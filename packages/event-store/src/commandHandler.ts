@@ -11,13 +11,14 @@
  * refusal.
  */
 import assert from 'node:assert/strict';
-import { createTransientMap } from '@coffer/kernel';
+import { createTransientMap, type Decision, WholeStateNeeded } from '@coffer/kernel';
 import { appendUntilKnown } from './appendUntilKnown.ts';
-import type { CommandHandler, Deadline, Outcome, Settled } from './commands.ts';
+import type { CommandContext, CommandHandler, Deadline, Outcome, Settled } from './commands.ts';
 import { StoreOverloadedError } from './errors.ts';
 import type { EventStore } from './port.ts';
 import { decideRound, type Round } from './round.ts';
 import type { SnapshotStore } from './snapshots.ts';
+import { isWhole } from './stateOutlines.ts';
 import type { StreamReturn } from './stateStats.ts';
 import { stateOf } from './streamState.ts';
 import { createStreamStates } from './streamStates.ts';
@@ -58,37 +59,21 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
 
   return {
     async execute(type, stream, command, context) {
-      const [settled] = await enqueue(anyTypeOf(type), stream, {
-        decides: [(state) => anyTypeOf(type).decide(state, command)],
-        context,
-        deadlineMs: context.deadlineMs,
-      });
+      const [settled] = await decideAll(anyTypeOf(type), stream, [command], context);
       return unwrap(settled);
     },
-    async executeAll(type, stream, commands, context) {
-      const results = await enqueue(anyTypeOf(type), stream, {
-        decides: commands.map((command) => (state: unknown) => anyTypeOf(type).decide(state, command)),
-        context,
-        deadlineMs: context.deadlineMs,
-      });
-      return results as readonly Settled<never>[];
-    },
-    load(type, stream, context) {
+    executeAll: (type, stream, commands, context) =>
+      decideAll(anyTypeOf(type), stream, commands, context) as Promise<readonly Settled<never>[]>,
+    async load(type, stream, context) {
       // With no command under way, the state at hand need not take its turn.
       const known = lanes.has(stream) || pending >= maxPending ? undefined : states.remembered(stream);
-      if (!known) return loadInTurn(anyTypeOf(type), stream, context);
+      if (!known || !isWhole(known)) return loadInTurn(anyTypeOf(type), stream, context);
       pending += 1;
-      return states.isCurrent(known).then(
-        (isCurrent) => {
-          pending -= 1;
-          // The stream's name says that it is of this type.
-          return isCurrent ? (known.state as never) : loadInTurn(anyTypeOf(type), stream, context);
-        },
-        (error: unknown) => {
-          pending -= 1;
-          throw error;
-        },
-      );
+      const isCurrent = await states.isCurrent(known).finally(() => {
+        pending -= 1;
+      });
+      // The stream's name says that it is of this type.
+      return isCurrent ? (known.state as never) : loadInTurn(anyTypeOf(type), stream, context);
     },
     forget: states.forget,
     saveStates: states.save,
@@ -97,11 +82,21 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
 
   async function loadInTurn(type: AnyStreamType, stream: string, { deadlineMs }: Deadline): Promise<never> {
     const [settled] = await enqueue(type, stream, {
-      decides: [(state) => ({ events: [], answer: state })],
+      decides: [(state) => answerWhole(type, state)],
       context: undefined,
       deadlineMs,
     });
     return unwrap(settled).answer;
+  }
+
+  function decideAll(
+    type: AnyStreamType,
+    stream: string,
+    commands: readonly unknown[],
+    context: CommandContext,
+  ): Promise<readonly Settled<unknown>[]> {
+    const decides = commands.map((command) => (state: unknown) => type.decide(state, command));
+    return enqueue(type, stream, { decides, context, deadlineMs: context.deadlineMs });
   }
 
   function enqueue(
@@ -148,6 +143,10 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
     let conflicts = 0;
     while (conflicts <= MAX_CONFLICTS) {
       const round = decideRound(lane, works, current);
+      if (!round) {
+        current = await states.read(lane);
+        continue;
+      }
       putBack(lane.queue, works.slice(round.works.length));
       works = round.works;
 
@@ -198,6 +197,11 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
     pending -= 1;
     work.reject(reason);
   }
+}
+
+function answerWhole(type: AnyStreamType, state: unknown): Decision<never, unknown> {
+  if (!isWhole({ type, state })) throw new WholeStateNeeded();
+  return { events: [], answer: state };
 }
 
 function unwrap(settled: Settled<unknown> | undefined): Outcome<never> {

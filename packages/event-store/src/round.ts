@@ -1,9 +1,10 @@
 /** Decides works in turn, each on the state that the one before it left, as many as one append can carry. */
 import { randomUUID } from 'node:crypto';
-import { encodeMetadata } from '@coffer/kernel';
+import { encodeMetadata, WholeStateNeeded } from '@coffer/kernel';
 import { eventIdAt } from './causedBy.ts';
 import type { Settled } from './commands.ts';
 import type { EventToAppend, StreamEvent } from './port.ts';
+import { isWhole } from './stateOutlines.ts';
 import type { StreamState } from './streamState.ts';
 import type { Lane, Work } from './works.ts';
 
@@ -29,7 +30,17 @@ interface Decided {
 /** Works are added to an append up to this size, well below what the store accepts; a larger work goes alone. */
 const MAX_BYTES_PER_APPEND = 256 * 1024;
 
-export function decideRound(lane: Lane, works: readonly Work[], current: StreamState): Round {
+/** Undefined, with nothing decided, where the state is from an outline that does not suffice. */
+export function decideRound(lane: Lane, works: readonly Work[], current: StreamState): Round | undefined {
+  try {
+    return decideWorks(lane, works, current);
+  } catch (error) {
+    if (!(error instanceof WholeStateNeeded) || isWhole(current)) throw error;
+    return undefined;
+  }
+}
+
+function decideWorks(lane: Lane, works: readonly Work[], current: StreamState): Round {
   const events: EventToAppend[] = [];
   const results: (readonly Settled<unknown>[])[] = [];
   let state = current.state;
@@ -74,6 +85,7 @@ function decideWork(lane: Lane, work: Work, from: unknown, firstRevision: number
         appended,
       });
     } catch (reason) {
+      if (reason instanceof WholeStateNeeded) throw reason;
       onlyReplays = false;
       results.push({ status: 'refused', reason });
     }

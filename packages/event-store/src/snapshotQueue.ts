@@ -7,6 +7,8 @@ import type { PlacedSnapshot, SnapshotStore } from './snapshots.ts';
 import type { StreamState } from './streamState.ts';
 import { inTurns } from './turns.ts';
 
+export type SnapshotQueue = ReturnType<typeof createSnapshotQueue>;
+
 export interface SnapshotQueueOptions {
   readonly store: SnapshotStore;
   readonly maximumBytes: number;

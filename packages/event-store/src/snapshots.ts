@@ -88,6 +88,16 @@ export function hasGrownByHalf(need: SnapshotNeed): boolean {
   return isLongEnough(need) && revision - savedRevision >= Math.max(MIN_EVENTS_OF_CACHED, savedRevision / 2);
 }
 
+const MIN_EVENTS_OF_OUTLINED = 32;
+
+/**
+ * For a state whose outline stays: the row is needed only where that does not suffice. A state that is itself from an
+ * outline has to be read first, so that rows are written less often.
+ */
+export function hasLongTail(need: SnapshotNeed): boolean {
+  return isLongEnough(need) && need.revision - need.savedRevision >= MIN_EVENTS_OF_OUTLINED;
+}
+
 /** Whether the row of the stream should go, or what is on its way to one: ended streams would fill the table. */
 export function isRowToGo(need: SnapshotNeed, isOnItsWay: boolean): boolean {
   return need.isEnded && !isLongEnough(need) && (isOnItsWay || need.savedRevision >= 0);

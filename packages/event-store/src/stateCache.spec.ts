@@ -24,10 +24,10 @@ describe('cached states, when room is needed,', () => {
     left = [];
     cache = createStateCache({ maximumBytes: 87 * KIB, onEvicted: (state) => left.push(state) });
   });
-  const keep = (number: number, kib: number) =>
+  const keep = (number: number, kib: number, typeOf = type) =>
     cache.set({
       stream: streamOf(number),
-      type,
+      type: typeOf,
       state: undefined,
       revision: 0,
       lastEventId: undefined,
@@ -69,6 +69,43 @@ describe('cached states, when room is needed,', () => {
     keep(1, 88);
     expect(left.map(({ bytes }) => bytes / KIB)).to.deep.equal([40, 88]);
     expect([cache.count, cache.bytes]).to.deep.equal([0, 0]);
+  });
+
+  describe('and their type has outlines,', () => {
+    const outlining: AnyStreamType = {
+      ...type,
+      outlines: {
+        of: () => ({ facts: 'x'.repeat(1_000), marks: '' }),
+        restore: () => undefined,
+        isWhole: () => true,
+      },
+    };
+    const keepAll = (kib: number, ...numbers: readonly number[]) => {
+      for (const number of numbers) keep(number, kib, outlining);
+    };
+    const outlined = (...numbers: readonly number[]) =>
+      numbers.filter((number) => cache.outlineOf(streamOf(number)) !== undefined);
+
+    it('leave in the order of their use, and leave those', () => {
+      keepAll(8, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12);
+      expect(outlined(1, 2, 3)).to.deep.equal([1, 2]);
+      expect(cache.bytes).to.be.within(10 * 8 * KIB + 2_000, 87 * KIB);
+    });
+
+    it('leave none that would take more than half of their room', () => {
+      keepAll(2, ...Array.from({ length: 44 }, (_, number) => number));
+      expect(left.map(({ stream }) => stream)).to.deep.equal([streamOf(0)]);
+      expect(cache.outlines).to.equal(0);
+    });
+
+    it('have one or the other', () => {
+      keepAll(8, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12);
+      keep(1, 8, outlining);
+      expect(outlined(1, 2, 3, 4)).to.deep.equal([2, 3]);
+      expect(cache.count + cache.outlines).to.equal(12);
+      cache.remove(streamOf(2));
+      expect(outlined(2)).to.deep.equal([]);
+    });
   });
 
   it('leave at once, alone, if they are larger than all the room', () => {

@@ -2,16 +2,21 @@
  * Folded states within a limit of bytes. The first to leave are those of ended streams, which hardly anybody asks for
  * again; then the least recently used, but a small state is passed over once or twice. The return of any state costs a
  * row and a tail: for each byte freed, a small one costs several times as much as a large one.
+ *
+ * Of states that leave, outlines stay where their type has them.
  */
 import assert from 'node:assert/strict';
 import { LRUCache } from 'lru-cache';
+import { createOutlines, type OutlinedState, outlineOf } from './stateOutlines.ts';
 import type { StreamState } from './streamState.ts';
 
 export interface StateCacheOptions {
   readonly maximumBytes: number;
   /** Told of each state that had to leave, and not of those dropped. */
-  readonly onEvicted: (state: StreamState) => void;
+  readonly onEvicted: (state: StreamState, isOutlined: boolean) => void;
 }
+
+const MOST_SHARE_OF_OUTLINES = 7 / 8;
 
 /** The most states passed over to make room for one: the event loop is not held up. */
 const MOST_PASSED_OVER = 8;
@@ -22,15 +27,24 @@ export function createStateCache({ maximumBytes, onEvicted }: StateCacheOptions)
     maxSize: maximumBytes,
     sizeCalculation: ({ bytes }) => bytes,
   });
+  const outlines = createOutlines(Math.floor(maximumBytes * MOST_SHARE_OF_OUTLINES));
   /** In the order in which they ended. */
   const ended = new Set<string>();
+
+  function makeRoomFor(bytes: number): void {
+    while (states.calculatedSize + outlines.bytes + bytes > maximumBytes) {
+      if (states.size > 0) evictOne();
+      else outlines.removeOldest();
+    }
+  }
 
   function evictOne(): void {
     const [oldestEnded] = ended;
     const state = oldestEnded === undefined ? leastWanted() : states.peek(oldestEnded);
     assert(state);
-    remove(state.stream);
-    onEvicted(state);
+    removeState(state.stream);
+    const outlined = oldestEnded === undefined ? outlineOf(state) : undefined;
+    onEvicted(state, outlined !== undefined && outlines.offer(outlined));
   }
 
   /** Out of the cache. */
@@ -44,9 +58,14 @@ export function createStateCache({ maximumBytes, onEvicted }: StateCacheOptions)
     }
   }
 
-  function remove(stream: string): void {
+  function removeState(stream: string): void {
     states.delete(stream);
     ended.delete(stream);
+  }
+
+  function remove(stream: string): void {
+    removeState(stream);
+    outlines.remove(stream);
   }
 
   return {
@@ -60,38 +79,46 @@ export function createStateCache({ maximumBytes, onEvicted }: StateCacheOptions)
       const { stream, bytes, type } = state;
       if (bytes > maximumBytes) {
         remove(stream);
-        onEvicted(state);
+        onEvicted(state, false);
         return;
       }
       ended.delete(stream);
+      outlines.remove(stream);
       const growsBy = bytes - (states.peek(stream)?.bytes ?? 0);
       // In the place of the one before it, if it fits there: a key that is deleted and set anew wears out the cache's map.
-      if (states.calculatedSize + growsBy > maximumBytes) {
+      if (states.calculatedSize + outlines.bytes + growsBy > maximumBytes) {
         states.delete(stream);
-        while (states.calculatedSize + bytes > maximumBytes) evictOne();
+        makeRoomFor(bytes);
       }
       state.record.passes = passesOf(state);
       states.set(stream, state);
       if (type.isEnded?.(state.state)) ended.add(stream);
     },
 
+    /** Stays until there is a state again. */
+    outlineOf: (stream: string): OutlinedState | undefined => outlines.find(stream),
     remove,
     clear(): void {
       states.clear();
       ended.clear();
+      outlines.clear();
     },
     states: () => states.values(),
     get bytes() {
-      return states.calculatedSize;
+      return states.calculatedSize + outlines.bytes;
     },
     get count() {
       return states.size;
     },
+    get outlines() {
+      return outlines.count;
+    },
   };
 }
 
-/** A return costs about as much as 30 KiB of state, and its bytes. */
-function passesOf({ bytes }: StreamState): number {
+/** A return costs about as much as 30 KiB of state, and its bytes; from an outline, next to nothing. */
+function passesOf({ bytes, type }: StreamState): number {
+  if (type.outlines) return 0;
   if (bytes <= 4 * 1024) return 2;
   return bytes <= 16 * 1024 ? 1 : 0;
 }

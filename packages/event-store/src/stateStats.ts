@@ -13,7 +13,10 @@ export interface StatesStats {
   /** Including those on their way to a snapshot. */
   readonly cachedBytes: number;
   readonly cachedStreams: number;
+  /** Further streams of which an outline is kept. */
+  readonly outlinedStreams: number;
   readonly hits: number;
+  readonly outlineHits: number;
   readonly evictions: number;
   readonly snapshotsWaiting: number;
   readonly snapshotsWritten: number;

@@ -2,26 +2,29 @@
  * The states of streams as this process has folded them: cached, brought up to date from the log, and saved as snapshots
  * when they leave the cache, so that their return costs a row and a short tail instead of a fold of the whole stream.
  */
-import { createBatchingLookup } from '@coffer/kernel';
-import { createFolds, type Folded } from './folds.ts';
+import { createBatchingLookup, WholeStateNeeded } from '@coffer/kernel';
+import type { Folded } from './folds.ts';
 import type { EventStore } from './port.ts';
 import { createSnapshotQueue } from './snapshotQueue.ts';
 import {
   hasGrownByHalf,
+  hasLongTail,
   isRowToGo,
   isWorthSaving,
-  type Snapshot,
   type SnapshotNeed,
   type SnapshotStore,
 } from './snapshots.ts';
 import { createStateCache } from './stateCache.ts';
+import { isWhole, stateIn } from './stateOutlines.ts';
+import { createStateSaves } from './stateSaves.ts';
 import type { StatesStats, StreamReturn } from './stateStats.ts';
-import { type StreamState, stateOf } from './streamState.ts';
+import type { StreamState } from './streamState.ts';
+import { createWholeStates } from './wholeStates.ts';
 
 export interface StreamStates {
-  /** May be older than the log. */
+  /** May be older than the log, and from an outline. */
   remembered(stream: string): StreamState | undefined;
-  /** As the log is now, starting from the given state if the log still holds it. */
+  /** As the log is now, starting from the given state if the log still holds it. Without one, it is whole. */
   read(of: Folded, known?: StreamState): Promise<StreamState>;
   isCurrent(known: StreamState): Promise<boolean>;
   /** Caches the state after an append of this process. */
@@ -45,9 +48,6 @@ export interface StreamStatesOptions {
 }
 
 const MAX_HEADS_PER_QUESTION = 256;
-const MAX_SNAPSHOTS_PER_QUESTION = 128;
-/** Of the states in one question, as far as the size of the last ones tells. */
-const MAX_BYTES_PER_QUESTION = 4 * 1024 * 1024;
 /** The part of the cache for states on their way to a snapshot. */
 const QUEUE_SHARE = 1 / 8;
 
@@ -59,25 +59,22 @@ export function createStreamStates(options: StreamStatesOptions): StreamStates {
     createSnapshotQueue({ store: snapshots, maximumBytes: queueBytes, onError: onSnapshotError });
   const cache = createStateCache({
     maximumBytes: cacheBytes - queueBytes,
-    onEvicted(state) {
+    onEvicted(state, isOutlined) {
       evictions += 1;
-      if (state.type.snapshot && isWorthSaving(needOf(state))) queue?.offer(state);
+      if (!state.type.snapshot) return;
+      const isToSave = isOutlined || !isWhole(state) ? hasLongTail : isWorthSaving;
+      if (isToSave(needOf(state))) saves?.save(state);
     },
   });
+  const wholes = createWholeStates(options);
+  const saves = queue && createStateSaves({ queue, queueBytes, wholes, onSnapshotError });
   let hits = 0;
+  let outlineHits = 0;
   let evictions = 0;
   const headOf = createBatchingLookup({
     findAll: (streams: readonly string[]) => store.heads(streams),
     maximumKeys: MAX_HEADS_PER_QUESTION,
   });
-  let meanBytes = 0;
-  const restoredOf = createBatchingLookup<Folded, StreamState | undefined>({
-    findAll: restoreAll,
-    maximumKeys: () =>
-      Math.max(1, Math.min(MAX_SNAPSHOTS_PER_QUESTION, Math.floor(MAX_BYTES_PER_QUESTION / meanBytes))),
-  });
-
-  const { foldFrom, foldAll } = createFolds(store);
 
   return {
     remembered(stream) {
@@ -87,16 +84,21 @@ export function createStreamStates(options: StreamStatesOptions): StreamStates {
         return cached;
       }
       const queued = queue?.find(stream);
-      if (!queued) return undefined;
-      queue?.forgetWaiting(stream);
-      cache.set(queued);
-      onReturn({ source: 'queue', seconds: 0, foldedEvents: 0 });
-      return queued;
+      const outlined = cache.outlineOf(stream);
+      if (queued && queued.revision >= (outlined?.revision ?? -1)) {
+        queue?.forgetWaiting(stream);
+        cache.set(queued);
+        onReturn({ source: 'queue', seconds: 0, foldedEvents: 0 });
+        return queued;
+      }
+      if (!outlined) return undefined;
+      outlineHits += 1;
+      return stateIn(outlined);
     },
 
     async read(of, known) {
       if (known && known.revision >= 0) {
-        const state = await foldFrom(known);
+        const state = await foldFromOrAnew(known);
         if (state) return remember(state);
         forget();
       }
@@ -110,12 +112,13 @@ export function createStreamStates(options: StreamStatesOptions): StreamStates {
     drop(stream) {
       cache.remove(stream);
       queue?.forgetWaiting(stream);
+      saves?.cancel(stream);
     },
     forget,
 
     async save(withinMs) {
       const worth = [...cache.states()].filter(
-        (state) => state.type.snapshot && isWorthSaving(needOf(state)),
+        (state) => state.type.snapshot && isWhole(state) && isWorthSaving(needOf(state)),
       );
       const tailOf = ({ revision, record }: StreamState) => revision - record.savedRevision;
       await queue?.finish(
@@ -127,9 +130,11 @@ export function createStreamStates(options: StreamStatesOptions): StreamStates {
     stats: () => ({
       cachedBytes: cache.bytes + (queue?.bytes ?? 0),
       cachedStreams: cache.count,
+      outlinedStreams: cache.outlines,
       hits,
+      outlineHits,
       evictions,
-      snapshotsWaiting: queue?.waiting ?? 0,
+      snapshotsWaiting: (saves?.reading ?? 0) + (queue?.waiting ?? 0),
       snapshotsWritten: queue?.written ?? 0,
       snapshotsDropped: queue?.dropped ?? 0,
     }),
@@ -138,65 +143,46 @@ export function createStreamStates(options: StreamStatesOptions): StreamStates {
   function forget(): void {
     cache.clear();
     queue?.clear();
+    saves?.clear();
   }
 
   function remember(state: StreamState): StreamState {
     // Streams that do not exist are not cached: callers can invent any number of ids.
     if (state.revision < 0) return state;
     cache.set(state);
-    if (!queue || !state.type.snapshot) return state;
+    if (!queue || !saves || !state.type.snapshot) return state;
     const need = needOf(state);
-    const isOnItsWay = queue.find(state.stream) !== undefined;
-    if (isRowToGo(need, isOnItsWay)) queue.removeRow(state);
-    else if (!isOnItsWay && hasGrownByHalf(need)) queue.offer(state);
+    const isOnItsWay = saves.isOnItsWay(state.stream);
+    if (isRowToGo(need, isOnItsWay)) {
+      saves.cancel(state.stream);
+      queue.removeRow(state);
+    } else if (!isOnItsWay && hasGrownByHalf(need)) saves.save(state);
     return state;
+  }
+
+  /** Undefined when the stream no longer holds the last event folded. */
+  async function foldFromOrAnew(known: StreamState): Promise<StreamState | undefined> {
+    try {
+      return await wholes.foldFrom(known);
+    } catch (error) {
+      if (error instanceof WholeStateNeeded) return coldFold(known);
+      throw error;
+    }
   }
 
   async function coldFold(of: Folded): Promise<StreamState> {
     const startedAt = performance.now();
-    const restored = of.type.snapshot && (await restoredOf(of));
-    const returned = restored && (await foldFrom(restored));
-    const state = returned ?? (await foldAll(of));
+    const { state, source } = await wholes.wholeOf(of);
     if (state.revision >= 0) {
       onReturn({
-        source: returned ? 'snapshot' : 'fold',
+        source,
         seconds: (performance.now() - startedAt) / 1000,
-        foldedEvents: state.revision - (returned ? returned.record.savedRevision : -1),
+        foldedEvents: state.revision - (source === 'snapshot' ? state.record.savedRevision : -1),
       });
     }
     return state;
   }
-
-  async function restoreAll(all: readonly Folded[]): Promise<readonly (StreamState | undefined)[]> {
-    const restored = (await loadAll(all)) ?? all.map(() => undefined);
-    const sizes = restored.flatMap((state) => state?.bytes ?? []);
-    meanBytes = sizes.reduce((sum, bytes) => sum + bytes, 0) / sizes.length || 0;
-    return restored;
-  }
-
-  /** Undefined without an answer: then each is folded, which only takes longer. */
-  async function loadAll(all: readonly Folded[]) {
-    try {
-      return await snapshots?.load(all.map(placeOf), ({ of }, snapshot) => restore(of, snapshot));
-    } catch (error) {
-      onSnapshotError(error);
-      return undefined;
-    }
-  }
-
-  /** Undefined for a snapshot that cannot be decoded. */
-  function restore(of: Folded, { state, revision, eventId }: Snapshot): StreamState | undefined {
-    try {
-      const record = { savedRevision: revision, passes: 0 };
-      return stateOf({ ...of, record }, of.type.snapshot?.decode(state), revision, eventId);
-    } catch (error) {
-      onSnapshotError(error);
-      return undefined;
-    }
-  }
 }
-
-const placeOf = (of: Folded) => ({ stream: of.stream, deciderVersion: of.type.version, of });
 
 const needOf = ({ type, state, revision, bytes, record }: StreamState): SnapshotNeed => ({
   revision,

@@ -69,6 +69,11 @@ export function observeService(
     () => handler.stats().hits,
   );
   counter(
+    'coffer_state_outline_hits_total',
+    'How often the outline of a state was there, which does not always suffice.',
+    () => handler.stats().outlineHits,
+  );
+  counter(
     'coffer_state_cache_evictions_total',
     'States that had to leave the cache.',
     () => handler.stats().evictions,
@@ -94,6 +99,11 @@ export function observeService(
     () => handler.stats().cachedBytes,
   );
   gauge('coffer_state_cache_streams', 'Streams whose state is cached.', () => handler.stats().cachedStreams);
+  gauge(
+    'coffer_state_cache_outlines',
+    'Further streams of which the outline of a state is cached.',
+    () => handler.stats().outlinedStreams,
+  );
 
   gauge(
     'coffer_snapshots_waiting',

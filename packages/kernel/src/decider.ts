@@ -49,6 +49,31 @@ export interface StreamType<Command, Event, State, Answer> extends Decider<Comma
     /** Keeps none of the bytes: their memory is used again. */
     readonly decode: (stored: EncodedState) => State;
   };
+  /** Present where most decisions need little of a large state: that much stays in memory when it leaves the cache. */
+  readonly outlines?: Outlines<State>;
+}
+
+interface Outlines<State> {
+  /** Undefined of a state from whose outline too little could be decided. */
+  readonly of: (state: State) => Outline | undefined;
+  /**
+   * On what it gives, `decide` and `evolve` do what they would do on the whole state, or throw `WholeStateNeeded`. Other
+   * readers of states never get it.
+   */
+  readonly restore: (outline: Outline) => State;
+  readonly isWhole: (state: State) => boolean;
+}
+
+/** Two texts, since a string takes little memory and leaves the garbage collector nothing to follow. */
+export interface Outline {
+  readonly facts: string;
+  /** Of any UTF-16 units. */
+  readonly marks: string;
+}
+
+/** Thrown by a decider that was given a state from an outline, and has to know what that left out. */
+export class WholeStateNeeded extends Error {
+  override readonly name = 'WholeStateNeeded';
 }
 
 /** A state as it is kept in a snapshot. */

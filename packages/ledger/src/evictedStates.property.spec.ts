@@ -89,18 +89,26 @@ describe('ledger: sessions whose states leave the cache', () => {
 
   it('come back in every way', async () => {
     const seen = new Set<string>();
-    const world = createWorld(24_000, ({ source }) => seen.add(source));
+    const world = createWorld(16_000, ({ source }) => seen.add(source));
     for (let round = 0; round < 40; round++) {
       const bets = [0, 1, 2].map((one) => ({
         type: 'PlaceBet' as const,
         transactionUuid: `${round}-${one}`,
         amount: 1n,
       }));
+      const win: PlaySessionCommand = {
+        type: 'CreditWin',
+        transactionUuid: `${round}-win`,
+        betTransactionUuid: '1-1',
+        amount: 1n,
+      };
+      const commands = round % 5 === 4 ? [...bets, win] : bets;
       await Promise.all(
-        [0, 1, 2, 3].map((session) => world.ask(session, round === 0 ? [openOf(session)] : bets)),
+        [0, 1, 2, 3].map((session) => world.ask(session, round === 0 ? [openOf(session)] : commands)),
       );
     }
     expect([...seen].sort()).to.deep.equal(['fold', 'queue', 'snapshot']);
+    expect(world.stats().outlineHits).to.be.above(0);
   });
 });
 
@@ -130,6 +138,7 @@ function createWorld(cacheBytes: number | undefined, onReturn: OnReturn = () => 
         typeof value === 'bigint' ? `${value}` : value,
       );
     },
+    stats: () => handler.stats(),
     async end(how: 'stopped' | 'killed'): Promise<void> {
       if (how === 'stopped') await handler.saveStates(10_000);
       handler = start();

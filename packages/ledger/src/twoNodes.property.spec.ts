@@ -35,6 +35,7 @@ const REACHED: readonly string[] = [
 describe('ledger: two nodes at once', () => {
   it('give answers and books that fit one order, whatever is lost, repeated or killed', async () => {
     const seen = new Set<string>();
+    let outlineHits = 0;
     const property = fc.asyncProperty(scenarios, fc.integer(), async (scenario, seed) => {
       const random = randomFrom(seed);
       const nodes = createTwoNodes(random);
@@ -45,9 +46,11 @@ describe('ledger: two nodes at once', () => {
         'half done',
       ).to.deep.equal([]);
       for (const verdict of verdicts.keys()) seen.add(verdict);
+      outlineHits += nodes.outlineHits();
     });
     await fc.assert(property, { numRuns: 600, endOnFailure: true, seed: SEED });
     expect([...seen].sort()).to.include.members([...REACHED]);
+    expect(outlineHits).to.be.above(300);
   });
 });
 

@@ -50,8 +50,8 @@ function reckonBalance(kind: number, low: number, high: number): void {
 }
 
 /**
- * With the first so many rows behind those that are packed already, which no row is on. They are read without a call for
- * each word: a long session is packed while requests wait.
+ * With the first so many rows behind those that are packed already, which no row is on. They are read without a call
+ * for each word: a long session is packed while requests wait.
  */
 export function pack(before: PackedWrites | undefined, rows: KeyIndex, count: number): PackedWrites {
   const sizeBefore = before?.size ?? 0;
@@ -59,7 +59,7 @@ export function pack(before: PackedWrites | undefined, rows: KeyIndex, count: nu
   // A session of no writes has no balance before; a figure is told where it is not 0.
   reckoned.set(before?.words.subarray(-WORDS_OF_BALANCE) ?? [0, 0]);
   let end = 0;
-  for (let row = 0; row < count; row++) end = packRow(rows, row, added, end);
+  for (let row = 0; row < count; row++) end = packRow(rows, row, sizeBefore, added, end);
   const size = sizeBefore + count;
   const bodiesBefore = before?.words.subarray(sizeBefore * WORDS_OF_KEY, -WORDS_OF_BALANCE) ?? NO_WORDS;
   const packed = packedOf(
@@ -92,11 +92,11 @@ const packedOf = (size: number, words: Uint32Array): PackedWrites => ({
   firstWords: words.subarray(0, size),
 });
 
-/** Returns where it ends. */
-function packRow(rows: KeyIndex, place: number, bodies: Uint32Array, start: number): number {
+/** Returns where it ends. The bet of a row is counted with those before the rows, and is one of the rows. */
+function packRow(rows: KeyIndex, row: number, before: number, bodies: Uint32Array, start: number): number {
   let end = start + 1;
-  const block = rows.blockOf(place);
-  const at = rows.rowAt(place) + KEY_AND_NEXT;
+  const block = rows.blockOf(row);
+  const at = rows.rowAt(row) + KEY_AND_NEXT;
   const kindAndOther = block[at + WORD.kindAndOther] ?? 0;
   const kind = kindAndOther >>> KIND_SHIFT;
   const bet = isOnBet(kind) ? (kindAndOther & OTHER_MASK) - 1 : -1;
@@ -125,7 +125,9 @@ function packRow(rows: KeyIndex, place: number, bodies: Uint32Array, start: numb
   const roundToo = block[at + WORD.round + 1] ?? 0;
   if (roundToo !== 0) {
     const isOfBet =
-      bet >= 0 && round === rows.get(bet, WORD.round) && roundToo === rows.get(bet, WORD.round + 1);
+      bet >= 0 &&
+      round === rows.get(bet - before, WORD.round) &&
+      roundToo === rows.get(bet - before, WORD.round + 1);
     flags |= isOfBet ? FLAG.roundOfBet : FLAG.round;
     if (!isOfBet) {
       bodies[end++] = round;

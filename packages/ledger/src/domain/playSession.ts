@@ -25,7 +25,7 @@ import {
   type WinContent,
   winCompared,
 } from './playSession.resource.ts';
-import { decodePlaySession, encodePlaySession } from './playSession.snapshot.ts';
+import { decodePlaySession, encodePlaySession, outlineOf, sessionIn } from './playSession.snapshot.ts';
 import {
   evolve,
   initialState,
@@ -41,6 +41,7 @@ import {
   comparerOf,
   type IsSame,
   isRemembered,
+  isWhole,
   type Write,
   writeUnder,
 } from './sessionWrites.ts';
@@ -306,4 +307,9 @@ export const playSession: StreamType<PlaySessionCommand, PlaySessionEvent, PlayS
   sizeOf,
   isEnded: ({ status }) => status === 'settled',
   snapshot: { encode: encodePlaySession, decode: decodePlaySession },
+  outlines: {
+    of: outlineOf,
+    restore: sessionIn,
+    isWhole: (session) => session.status === 'unknown' || isWhole(session.writes),
+  },
 };

@@ -1,4 +1,4 @@
-import { keyWordsOf } from '@coffer/kernel';
+import { keyWordsOf, WholeStateNeeded } from '@coffer/kernel';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import {
@@ -7,10 +7,13 @@ import {
   decodeWrites,
   encodeWrites,
   isRemembered,
+  isWhole,
   type NewWrite,
   noWrites,
+  outlineWrites,
   type SessionWrites,
   withWrite,
+  writesIn,
   writeUnder,
 } from './sessionWrites.ts';
 
@@ -32,26 +35,43 @@ const after = (...all: readonly NewWrite[]): SessionWrites => all.reduce(withWri
 
 const returned = (writes: SessionWrites): SessionWrites => decodeWrites(encodeWrites(writes));
 
+/** The same where there is no outline. */
+function outlined(writes: SessionWrites, rows: number): SessionWrites {
+  const outline = outlineWrites(writes, rows);
+  return outline ? writesIn(outline) : writes;
+}
+
 const attempt = <Value>(make: () => Value): Value | undefined => {
   try {
     return make();
-  } catch {
+  } catch (error) {
+    if (error instanceof WholeStateNeeded) throw error;
     return undefined;
   }
 };
 
+/** Undefined where an outline does not suffice. */
+function orNeeded<Value>(make: () => Value): Value | undefined {
+  try {
+    return make();
+  } catch (error) {
+    if (error instanceof WholeStateNeeded) return undefined;
+    throw error;
+  }
+}
+
 /** Everything that the rules may ask about these uuids and rounds. */
-const seen = (writes: SessionWrites) =>
-  IDS.map((id) => {
-    const write = writeUnder(writes, id);
-    return {
-      id,
-      write,
-      remembered: isRemembered(writes, id),
-      rounds: write && [undefined, ...IDS].filter(comparerOf(writes, write).roundId),
-      on: write && write.kind !== 'bet' && IDS.filter(comparerOf(writes, write).betTransactionUuid),
-    };
-  });
+const seen = (writes: SessionWrites) => IDS.map((id) => seenOf(writes, id));
+function seenOf(writes: SessionWrites, id: string) {
+  const write = writeUnder(writes, id);
+  return {
+    id,
+    write,
+    remembered: isRemembered(writes, id),
+    rounds: write && [undefined, ...IDS].filter(comparerOf(writes, write).roundId),
+    on: write && write.kind !== 'bet' && IDS.filter(comparerOf(writes, write).betTransactionUuid),
+  };
+}
 /** Of each width that there is. */
 const figure = fc.constantFrom(0n, 3n, 2n ** 24n, 2n ** 32n - 1n, 2n ** 32n, 2n ** 64n - 1n, 2n ** 65n);
 function usualBalance(before: NewWrite | undefined, kind: NewWrite['kind'], amount: bigint): bigint {
@@ -156,6 +176,88 @@ describe('the writes of a session', () => {
     );
   });
 
+  it('say the same from an outline, however others continued, or that all of them are needed', () => {
+    const anyWrite = fc.record({
+      /** Mostly the newest version. */
+      from: fc.option(fc.nat(), { freq: 2 }),
+      kind: fc.constantFrom('bet', 'bet', 'bet', 'win', 'rollback', 'rememberedRollback', 'settle' as const),
+      uuid: fc.constantFrom(...IDS),
+      other: fc.constantFrom(...IDS),
+      round: fc.option(fc.constantFrom(...IDS), { nil: undefined }),
+      amount: fc.constantFrom(0n, 3n, 4n, 5n, 2n ** 64n - 1n, 2n ** 65n),
+      /** How many rows the outline has that it comes back from before the write. */
+      rows: fc.option(fc.nat(5)),
+      fromSnapshot: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(fc.array(anyWrite, { maxLength: 40 }), (steps) => {
+        const versions = [{ writes: noWrites(), history: [] as readonly NewWrite[] }];
+        for (const { from, kind, uuid, other, round, amount, rows, fromSnapshot } of steps) {
+          const version = from === null ? versions.at(-1) : versions[from % versions.length];
+          if (!version) continue;
+          const write: NewWrite = {
+            ...bet(uuid, { kind, amount, roundId: round }),
+            ...(kind !== 'bet' && kind !== 'settle' && { betTransactionUuid: other }),
+          };
+          const history = [...version.history, write];
+          const wanted = attempt(() => after(...history));
+          const whole = fromSnapshot && isWhole(version.writes) ? returned(version.writes) : version.writes;
+          const before = rows === null ? whole : outlined(whole, rows);
+          const writes = orNeeded(() => attempt(() => withWrite(before, write))) ?? wanted;
+          expect(typeof writes).to.equal(typeof wanted);
+          if (typeof writes === 'object') versions.push({ writes, history });
+        }
+        for (const { writes, history } of versions) {
+          const expected = seen(after(...history));
+          const met = IDS.map((id) => orNeeded(() => seenOf(writes, id)));
+          expect(met).to.deep.equal(met.map((one, index) => one && expected[index]));
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('suffice in an outline for a new bet, and for a win on one that is told in full', () => {
+    const writes = after(bet('a'), bet('b'), on('win', 'a', 'c'), bet('d'));
+    const back = outlined(writes, 2);
+    expect(isWhole(back)).to.equal(false);
+    expect(writeUnder(back, 'new')).to.equal(undefined);
+    const next = withWrite(withWrite(back, bet('new')), on('win', 'd', 'e'));
+    expect(writeUnder(next, 'd')).to.include({ place: 3, fate: 'won' });
+    expect(writeUnder(next, 'c')).to.include({ place: 2, kind: 'win' });
+    for (const marked of ['a', 'b']) expect(() => writeUnder(next, marked)).to.throw(WholeStateNeeded);
+    expect(() => withWrite(next, on('win', 'b', 'f'))).to.throw(WholeStateNeeded);
+    expect(() => withWrite(next, bet('a'))).to.throw(WholeStateNeeded);
+  });
+
+  it('are known by their marks and rows whatever bits those have', () => {
+    const markOf = (uuid: string) => (keyWordsOf(uuid)[0] ?? 0) & 0xffff;
+    const all = Array.from({ length: 4_000 }, (_, count) => `bet-${count}`);
+    const uuids = [...new Map(all.map((uuid) => [markOf(uuid), uuid])).values()];
+    let kept = noWrites();
+    let back = noWrites();
+    for (const uuid of uuids) {
+      const write = bet(uuid, { roundId: `round of ${uuid}` });
+      kept = withWrite(kept, write);
+      back = outlined(withWrite(back, write), 4);
+      expect(writeUnder(back, uuid)).to.deep.equal(writeUnder(kept, uuid));
+    }
+    expect(back.size).to.equal(uuids.length);
+    for (const uuid of uuids.slice(0, -4)) expect(() => writeUnder(back, uuid)).to.throw(WholeStateNeeded);
+    for (const uuid of uuids.slice(-4)) {
+      expect(writeUnder(back, uuid)).to.deep.equal(writeUnder(kept, uuid));
+    }
+  });
+
+  it('have no outline where marks do not tell enough', () => {
+    expect(outlineWrites(after(on('rememberedRollback', 'b', 'c')), 0)).to.equal(undefined);
+    expect(outlineWrites(after(bet('a', { amount: 2n ** 64n })), 0)).to.equal(undefined);
+    let many = noWrites();
+    for (let count = 1; count <= 4_096; count++) many = withWrite(many, bet(`bet-${count}`));
+    expect(outlineWrites(many, 0)?.marks).to.have.length(4_096);
+    expect(outlineWrites(withWrite(many, bet('one more')), 0)).to.equal(undefined);
+  });
+
   it('take less of a snapshot where one follows from another', () => {
     const bytesOf = (...all: readonly NewWrite[]) => encodeWrites(after(...all)).bytes.length;
     const first = bet('a', { roundId: 'r', amount: 5n, balance: 95n });
@@ -166,6 +268,15 @@ describe('the writes of a session', () => {
       16 + 4 + 4,
     );
     expect(bytesOf(first, { ...win, roundId: 's', balance: 1n }) - bytesOf(first)).to.equal(24 + 8 + 8);
+  });
+
+  it('take as much of a snapshot whenever they were added', () => {
+    const winIn = (roundId: string, uuid: string) => ({ ...on('win', 'b', uuid), roundId });
+    const all = [bet('a'), bet('b', { roundId: 'r' }), winIn('s', 'c'), winIn('r', 'd')] as const;
+    const [first, ...rest] = all;
+    expect(encodeWrites(rest.reduce(withWrite, returned(after(first))))).to.deep.equal(
+      encodeWrites(after(...all)),
+    );
   });
 
   it('take at most 64 bytes each', () => {

@@ -4,9 +4,10 @@
  * copied first. So a version never changes, whatever is decided on another one.
  *
  * Writes from a snapshot stay packed until one of them is needed: a new bet only needs to know that it is none of them.
+ * Of writes from an outline only marks are there, which say as much; where one of them is needed, all have to be read.
  */
 import assert from 'node:assert/strict';
-import { KeyIndex, keyWordsOf } from '@coffer/kernel';
+import { KeyIndex, type KeyWords, keyWordsOf, WholeStateNeeded } from '@coffer/kernel';
 import {
   bodyWordsOf,
   bytesOf,
@@ -18,7 +19,26 @@ import {
   unpack,
 } from './packedWrites.ts';
 import type { BetContent, RollbackContent, WinContent } from './playSession.resource.ts';
-import { KINDS, kindAt, otherAt, setKindAndOther, WORD, WORDS, type WriteKind } from './writeRows.ts';
+import {
+  MOST_MARKED,
+  marksOfPacked,
+  marksOfRows,
+  mayBeMarked,
+  rowsIn,
+  textOfRows,
+  UNITS_OF_ROW,
+  type WriteMarks,
+} from './writeMarks.ts';
+import {
+  KINDS,
+  kindAt,
+  otherAt,
+  setFate,
+  setKindAndOther,
+  WORD,
+  WORDS,
+  type WriteKind,
+} from './writeRows.ts';
 
 /** What is recorded of a write. Amounts in base units. */
 export interface NewWrite {
@@ -52,9 +72,11 @@ export interface SessionWrites {
 interface Shared {
   /** The first writes, as they came from a snapshot; undefined once one of them was needed. */
   packed: PackedWrites | undefined;
-  /** How often a key was looked for among those. */
+  /** The first writes, where no more is known of them. */
+  readonly marks: WriteMarks | undefined;
+  /** How often a key was looked for among those that are packed. */
   searches: number;
-  /** By `transactionUuid`, with the words of `WORD`: behind those that are packed, which no row is on. */
+  /** By `transactionUuid`, with the words of `WORD`: behind those that are packed or marked, which no row is on. */
   rows: KeyIndex;
   /** Bets whose rollback came first, with the place of that rollback; undefined until there is one. */
   remembered: KeyIndex | undefined;
@@ -70,8 +92,9 @@ const MOST_IN_64_BITS = 2n ** 64n - 1n;
 /** Unpacking takes as long as 70 searches with 100 writes, and as 240 with 1,000 and more. */
 const MOST_SEARCHES = 64;
 
-const noRows = (packed?: PackedWrites): Shared => ({
+const noRows = (packed?: PackedWrites, marks?: WriteMarks): Shared => ({
   packed,
+  marks,
   searches: 0,
   rows: new KeyIndex(WORDS),
   remembered: undefined,
@@ -88,19 +111,35 @@ export function writeUnder(writes: SessionWrites, transactionUuid: string): Writ
 
 function placeOf({ size, shared }: SessionWrites, transactionUuid: string): number | undefined {
   const key = keyWordsOf(transactionUuid);
-  if (shared.packed) {
-    shared.searches += 1;
-    const isNew = !mayHold(shared.packed, key) && shared.rows.find(key) < 0;
-    if (isNew && shared.searches < MOST_SEARCHES) return undefined;
+  let row = shared.rows.find(key);
+  if (row < 0 && mayBeBefore(shared, key)) {
+    unpackAll(shared);
+    row = shared.rows.find(key);
   }
-  const place = rowsOf(shared).find(key);
-  return place < 0 || place >= size ? undefined : place;
+  const place = sizeBefore(shared) + row;
+  return row < 0 || place >= size ? undefined : place;
 }
 
-/** All rows: none is packed any longer. */
-function rowsOf(shared: Shared): KeyIndex {
-  const { packed, rows: added } = shared;
-  if (!packed) return added;
+/** Whether a key may be one of those before the rows, or is looked for too often there. */
+function mayBeBefore(shared: Shared, key: KeyWords): boolean {
+  const { packed, marks } = shared;
+  if (marks !== undefined) return mayBeMarked(marks, key);
+  if (!packed) return false;
+  shared.searches += 1;
+  return shared.searches >= MOST_SEARCHES || mayHold(packed, key);
+}
+
+/** The row of a write. */
+function rowOf(shared: Shared, place: number): number {
+  if (place < sizeBefore(shared)) unpackAll(shared);
+  return place - sizeBefore(shared);
+}
+
+/** Into rows. Throws where marks are all there is. */
+function unpackAll(shared: Shared): void {
+  const { packed, marks, rows: added } = shared;
+  if (marks !== undefined) throw new WholeStateNeeded();
+  if (!packed) return;
   const rows = unpack(packed, added.size + 1);
   const key = new Uint32Array(4);
   for (let row = 0; row < added.size; row++) {
@@ -110,28 +149,30 @@ function rowsOf(shared: Shared): KeyIndex {
   }
   shared.rows = rows;
   shared.packed = undefined;
-  return rows;
 }
 
-const sizeOf = ({ packed, rows }: Shared): number => (packed?.size ?? 0) + rows.size;
+const sizeBefore = ({ packed, marks }: Shared): number => packed?.size ?? marks?.length ?? 0;
+const sizeOf = (shared: Shared): number => sizeBefore(shared) + shared.rows.size;
 
 /** Undefined beyond the last write. */
 export function writeAt(writes: SessionWrites, place: number): Write | undefined {
   const { shared, size } = writes;
   if (place >= size) return undefined;
-  const rows = rowsOf(shared);
+  const row = rowOf(shared, place);
+  const { rows } = shared;
   const { amount, balance } = shared.large?.get(place) ?? {
-    amount: rows.getFigure(place, WORD.amount),
-    balance: rows.getFigure(place, WORD.balance),
+    amount: rows.getFigure(row, WORD.amount),
+    balance: rows.getFigure(row, WORD.balance),
   };
-  return { kind: kindAt(rows, place), place, amount, balance, fate: fateAt(rows, size, place) };
+  return { kind: kindAt(rows, row), place, amount, balance, fate: fateAt(writes, row) };
 }
 
 /** An earlier version does not know what a later one has decided about a bet. */
-function fateAt(rows: KeyIndex, size: number, place: number): Write['fate'] {
-  const decidedAt = otherAt(rows, place) - 1;
-  if (kindAt(rows, place) !== 'bet' || decidedAt < 0 || decidedAt >= size) return 'open';
-  return kindAt(rows, decidedAt) === 'win' ? 'won' : 'rolledBack';
+function fateAt({ shared, size }: SessionWrites, row: number): Write['fate'] {
+  const { rows } = shared;
+  const decidedAt = otherAt(rows, row) - 1;
+  if (kindAt(rows, row) !== 'bet' || decidedAt < 0 || decidedAt >= size) return 'open';
+  return kindAt(rows, rowOf(shared, decidedAt)) === 'win' ? 'won' : 'rolledBack';
 }
 
 /** For each field of a request, whether a write was recorded with this value. A missing field does not compile. */
@@ -148,8 +189,9 @@ export const comparerOf = (writes: SessionWrites, write: Write): IsSame => ({
 });
 
 function isOfRound({ shared }: SessionWrites, { place }: Write, roundId: string | undefined) {
-  const rows = rowsOf(shared);
-  const [first, second] = [rows.get(place, WORD.round), rows.get(place, WORD.round + 1)];
+  const row = rowOf(shared, place);
+  const { rows } = shared;
+  const [first, second] = [rows.get(row, WORD.round), rows.get(row, WORD.round + 1)];
   if (roundId === undefined) return second === 0;
   const key = keyWordsOf(roundId);
   return first === key[0] && second === secondOf(key);
@@ -157,7 +199,9 @@ function isOfRound({ shared }: SessionWrites, { place }: Write, roundId: string 
 
 function isOnBetNamed(writes: SessionWrites, { kind, place }: Write, betTransactionUuid: string): boolean {
   if (kind === 'rememberedRollback') return rememberedAt(writes.shared, betTransactionUuid) === place;
-  return placeOf(writes, betTransactionUuid) === otherAt(rowsOf(writes.shared), place) - 1;
+  // The search may unpack what is before the rows.
+  const bet = placeOf(writes, betTransactionUuid);
+  return bet === otherAt(writes.shared.rows, rowOf(writes.shared, place)) - 1;
 }
 
 function rememberedAt({ remembered }: Shared, betTransactionUuid: string): number | undefined {
@@ -185,7 +229,7 @@ export function withWrite(before: SessionWrites, write: NewWrite): SessionWrites
   const { rows } = shared;
   const row = rows.size;
   rows.add(keyWordsOf(write.transactionUuid));
-  setKindAndOther(rows, row, KINDS.indexOf(kind), bet);
+  setKindAndOther(rows, row, KINDS.indexOf(kind), bet, sizeBefore(shared));
   rows.setFigure(row, WORD.amount, amount);
   rows.setFigure(row, WORD.balance, balance);
   if (amount > MOST_IN_64_BITS || balance > MOST_IN_64_BITS) {
@@ -205,9 +249,8 @@ function betOf(shared: Shared, kind: WriteKind, betTransactionUuid: string): num
     assert(rememberedAt(shared, betTransactionUuid) === undefined, 'a rollback is remembered once');
     return -1;
   }
-  const rows = rowsOf(shared);
-  const bet = rows.find(keyWordsOf(betTransactionUuid));
-  assert(bet >= 0 && kindAt(rows, bet) === 'bet', `${betTransactionUuid} is not a bet`);
+  const bet = placeOf({ size: sizeOf(shared), shared }, betTransactionUuid) ?? -1;
+  assert(bet >= 0 && kindAt(shared.rows, rowOf(shared, bet)) === 'bet', `${betTransactionUuid} is not a bet`);
   return bet;
 }
 
@@ -222,13 +265,37 @@ function remember(shared: Shared, betKey: Uint32Array, place: number, from = 0):
   shared.remembered.set(shared.remembered.size - 1, 0, place);
 }
 
-/** Without what others have added or decided. */
-const copyOf = (writes: SessionWrites): Shared => decodeWrites(encodeWrites(writes)).shared;
+function rememberAll(shared: Shared, places: readonly number[], betKeys: Uint32Array): void {
+  for (const [at, place] of places.entries()) remember(shared, betKeys, place, at * WORDS_OF_KEY);
+}
 
-export function bytesOfWrites({ shared: { packed, rows, remembered, large } }: SessionWrites): number {
+/** Without what others have added or decided. */
+function copyOf(writes: SessionWrites): Shared {
+  const { size, shared } = writes;
+  if (isWhole(writes)) return decodeWrites(encodeWrites(writes)).shared;
+  const copy = noRows(undefined, shared.marks);
+  copy.rows = lastRowsOf(writes, size - sizeBefore(shared));
+  const { places, keys } = rememberedIn(writes);
+  rememberAll(copy, places, keys);
+  copy.large = shared.large && new Map([...shared.large].filter(([place]) => place < size));
+  return copy;
+}
+
+/** A copy of so many. */
+function lastRowsOf({ size, shared }: SessionWrites, count: number): KeyIndex {
+  const encoded = shared.rows.encode(size - sizeBefore(shared));
+  const rows = KeyIndex.decode(encoded.subarray(encoded.length - count * (WORDS_OF_KEY + WORDS)), WORDS);
+  for (let row = 0; row < count; row++) {
+    if (kindAt(rows, row) === 'bet' && otherAt(rows, row) > size) setFate(rows, row, -1);
+  }
+  return rows;
+}
+
+export function bytesOfWrites({ shared: { packed, marks, rows, remembered, large } }: SessionWrites): number {
   return (
     BYTES_OF_SHARED +
     (packed ? bytesOfPacked(packed) : 0) +
+    (marks?.length ?? 0) * Uint16Array.BYTES_PER_ELEMENT +
     rows.bytes +
     (remembered?.bytes ?? 0) +
     (large?.size ?? 0) * BYTES_OF_LARGE
@@ -248,9 +315,23 @@ export interface EncodedWrites {
 
 const WORDS_OF_KEY = 4;
 
-export function encodeWrites({ size, shared }: SessionWrites): EncodedWrites {
-  const { packed: before, rows, remembered, large } = shared;
-  const packed = pack(before, rows, size - (before?.size ?? 0));
+export function encodeWrites(writes: SessionWrites): EncodedWrites {
+  const { size, shared } = writes;
+  const { packed: before, rows, large } = shared;
+  assert(isWhole(writes), 'an outline is not kept as a snapshot');
+  const packed = pack(before, rows, size - sizeBefore(shared));
+  const { places, keys } = rememberedIn(writes);
+  return {
+    size,
+    bodyWords: bodyWordsOf(packed),
+    remembered: places,
+    large: [...(large ?? [])].flatMap(([place, figures]) => (place < size ? [{ place, ...figures }] : [])),
+    bytes: bytesOf(packed, keys),
+  };
+}
+
+/** The places of rollbacks that came before their bets, and the keys of those bets. */
+function rememberedIn({ size, shared: { remembered } }: SessionWrites) {
   const places: number[] = [];
   const keys = new Uint32Array((remembered?.size ?? 0) * WORDS_OF_KEY);
   for (let at = 0; remembered && at < remembered.size; at++) {
@@ -259,13 +340,7 @@ export function encodeWrites({ size, shared }: SessionWrites): EncodedWrites {
     remembered.copyKey(at, keys, places.length * WORDS_OF_KEY);
     places.push(place);
   }
-  return {
-    size,
-    bodyWords: bodyWordsOf(packed),
-    remembered: places,
-    large: [...(large ?? [])].flatMap(([place, figures]) => (place < size ? [{ place, ...figures }] : [])),
-    bytes: bytesOf(packed, keys.subarray(0, places.length * WORDS_OF_KEY)),
-  };
+  return { places, keys: keys.subarray(0, places.length * WORDS_OF_KEY) };
 }
 
 /** Throws if the number of bytes does not fit. */
@@ -273,11 +348,37 @@ export function decodeWrites({ size, bodyWords, remembered, large, bytes }: Enco
   const otherWords = remembered.length * WORDS_OF_KEY;
   const { packed, others } = packedIn(bytes, { size, bodyWords, otherWords });
   const shared = noRows(packed);
-  remembered.forEach((place, at) => {
-    remember(shared, others, place, at * WORDS_OF_KEY);
-  });
+  rememberAll(shared, remembered, others);
   if (large.length > 0) {
     shared.large = new Map(large.map(({ place, amount, balance }) => [place, { amount, balance }]));
   }
   return { size, shared };
+}
+
+/** Whether more than marks is known of each. */
+export const isWhole = ({ shared }: SessionWrites): boolean => shared.marks === undefined;
+
+/** Some of the writes as an outline has them. */
+export interface OutlinedWrites {
+  /** The marks of the first writes, then the rows of the last ones. */
+  readonly marks: string;
+  readonly rows: number;
+}
+
+/** With the rows of the last writes, as many as are wanted and at hand. Undefined where marks do not tell enough. */
+export function outlineWrites(writes: SessionWrites, wanted: number): OutlinedWrites | undefined {
+  const { size, shared } = writes;
+  const { packed, marks = '', remembered, large } = shared;
+  if (size > MOST_MARKED || remembered || large) return undefined;
+  const behind = size - sizeBefore(shared);
+  const rows = Math.min(wanted, behind);
+  const first = (packed ? marksOfPacked(packed) : marks) + marksOfRows(shared.rows, behind - rows);
+  return { marks: rows === 0 ? first : first + textOfRows(lastRowsOf(writes, rows)), rows };
+}
+
+export function writesIn({ marks, rows }: OutlinedWrites): SessionWrites {
+  const size = marks.length - rows * UNITS_OF_ROW;
+  const shared = noRows(undefined, marks.slice(0, size));
+  if (rows > 0) shared.rows = rowsIn(marks.slice(size));
+  return { size: size + rows, shared };
 }

@@ -25,16 +25,18 @@ const WIN = KINDS.indexOf('win');
 const ROLLBACK = KINDS.indexOf('rollback');
 export const isOnBet = (kind: number): boolean => kind === WIN || kind === ROLLBACK;
 
-export const kindAt = (rows: KeyIndex, place: number): WriteKind =>
-  KINDS[rows.get(place, WORD.kindAndOther) >>> KIND_SHIFT] ?? 'bet';
+export const kindAt = (rows: KeyIndex, row: number): WriteKind =>
+  KINDS[rows.get(row, WORD.kindAndOther) >>> KIND_SHIFT] ?? 'bet';
 
-export const otherAt = (rows: KeyIndex, place: number): number =>
-  rows.get(place, WORD.kindAndOther) & OTHER_MASK;
+export const otherAt = (rows: KeyIndex, row: number): number => rows.get(row, WORD.kindAndOther) & OTHER_MASK;
 
-/** A bet keeps its first win, or its rollback. */
-export function setKindAndOther(rows: KeyIndex, place: number, kind: number, bet: number): void {
-  rows.set(place, WORD.kindAndOther, (kind << KIND_SHIFT) | (bet + 1));
-  if (bet >= 0 && otherAt(rows, bet) === 0) {
-    rows.set(bet, WORD.kindAndOther, (BET << KIND_SHIFT) | (place + 1));
-  }
+/** A bet keeps its first win, or its rollback. Of rows behind so many writes, which none of them is on. */
+export function setKindAndOther(rows: KeyIndex, row: number, kind: number, bet: number, before = 0): void {
+  rows.set(row, WORD.kindAndOther, (kind << KIND_SHIFT) | (bet + 1));
+  if (bet >= 0 && otherAt(rows, bet - before) === 0) setFate(rows, bet - before, before + row);
+}
+
+/** What decided a bet; -1 for nothing. */
+export function setFate(rows: KeyIndex, row: number, decidedAt: number): void {
+  rows.set(row, WORD.kindAndOther, (BET << KIND_SHIFT) | (decidedAt + 1));
 }
