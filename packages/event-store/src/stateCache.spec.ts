@@ -22,7 +22,7 @@ describe('cached states, when room is needed,', () => {
   let left: StreamState[];
   beforeEach(() => {
     left = [];
-    cache = createStateCache({ maximumBytes: 87 * KIB, onEvicted: (state) => left.push(state) });
+    cache = createStateCache({ maximumBytes: 87 * KIB + 1 / 3, onEvicted: (state) => left.push(state) });
   });
   const keep = (number: number, kib: number, typeOf = type) =>
     cache.set({

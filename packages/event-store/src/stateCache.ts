@@ -11,6 +11,7 @@ import { createOutlines, type OutlinedState, outlineOf } from './stateOutlines.t
 import type { StreamState } from './streamState.ts';
 
 export interface StateCacheOptions {
+  /** May be a fraction: threads share what there is. */
   readonly maximumBytes: number;
   /** Told of each state that had to leave, and not of those dropped. */
   readonly onEvicted: (state: StreamState, isOutlined: boolean) => void;
@@ -24,7 +25,7 @@ const MOST_PASSED_OVER = 8;
 export function createStateCache({ maximumBytes, onEvicted }: StateCacheOptions) {
   // Its own bound is reached only by a state that is too large by itself: room is made before.
   const states = new LRUCache<string, StreamState>({
-    maxSize: maximumBytes,
+    maxSize: Math.floor(maximumBytes),
     sizeCalculation: ({ bytes }) => bytes,
   });
   const outlines = createOutlines(Math.floor(maximumBytes * MOST_SHARE_OF_OUTLINES));
