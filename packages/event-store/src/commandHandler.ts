@@ -13,14 +13,14 @@
 import assert from 'node:assert/strict';
 import { createTransientMap, type Decision, WholeStateNeeded } from '@coffer/kernel';
 import { appendUntilKnown } from './appendUntilKnown.ts';
-import type { CommandContext, CommandHandler, Deadline, Outcome, Settled } from './commands.ts';
+import type { CommandContext, CommandHandler, LoadContext, Outcome, Settled } from './commands.ts';
 import { StoreOverloadedError } from './errors.ts';
 import type { EventStore } from './port.ts';
 import { decideRound, type Round } from './round.ts';
 import type { SnapshotStore } from './snapshots.ts';
 import { isWhole } from './stateOutlines.ts';
 import type { StreamReturn } from './stateStats.ts';
-import { stateOf } from './streamState.ts';
+import { type StreamState, stateOf } from './streamState.ts';
 import { createStreamStates } from './streamStates.ts';
 import {
   type AnyStreamType,
@@ -67,7 +67,7 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
     async load(type, stream, context) {
       // With no command under way, the state at hand need not take its turn.
       const known = lanes.has(stream) || pending >= maxPending ? undefined : states.remembered(stream);
-      if (!known || !isWhole(known)) return loadInTurn(anyTypeOf(type), stream, context);
+      if (!known || !suffices(known, context)) return loadInTurn(anyTypeOf(type), stream, context);
       pending += 1;
       const isCurrent = await states.isCurrent(known).finally(() => {
         pending -= 1;
@@ -80,11 +80,11 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
     stats: () => ({ pending, ...states.stats() }),
   };
 
-  async function loadInTurn(type: AnyStreamType, stream: string, { deadlineMs }: Deadline): Promise<never> {
+  async function loadInTurn(type: AnyStreamType, stream: string, asked: LoadContext): Promise<never> {
     const [settled] = await enqueue(type, stream, {
-      decides: [(state) => answerWhole(type, state)],
+      decides: [(state) => answerState({ type, state }, asked)],
       context: undefined,
-      deadlineMs,
+      deadlineMs: asked.deadlineMs,
     });
     return unwrap(settled).answer;
   }
@@ -199,9 +199,14 @@ export function createCommandHandler(options: CommandHandlerOptions): CommandHan
   }
 }
 
-function answerWhole(type: AnyStreamType, state: unknown): Decision<never, unknown> {
-  if (!isWhole({ type, state })) throw new WholeStateNeeded();
-  return { events: [], answer: state };
+type TypedState = Pick<StreamState, 'type' | 'state'>;
+
+const suffices = (known: TypedState, { outlineSuffices }: LoadContext): boolean =>
+  outlineSuffices === true || isWhole(known);
+
+function answerState(known: TypedState, asked: LoadContext): Decision<never, unknown> {
+  if (!suffices(known, asked)) throw new WholeStateNeeded();
+  return { events: [], answer: known.state };
 }
 
 function unwrap(settled: Settled<unknown> | undefined): Outcome<never> {

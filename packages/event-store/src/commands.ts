@@ -35,6 +35,11 @@ export interface Deadline {
   readonly deadlineMs: number;
 }
 
+export interface LoadContext extends Deadline {
+  /** The state may be from an outline: only its facts are read. */
+  readonly outlineSuffices?: true;
+}
+
 interface HandlerStats extends StatesStats {
   readonly pending: number;
 }
@@ -60,7 +65,7 @@ export interface CommandHandler {
   load<Command, Event, State, Answer>(
     type: StreamType<Command, Event, State, Answer>,
     stream: string,
-    context: Deadline,
+    context: LoadContext,
   ): Promise<State>;
 
   /** Drops every cached state because the log was rewritten. Does not disturb anything in flight. */

@@ -149,6 +149,17 @@ describe('the outline of a state that left the cache', () => {
     expect((await whole(1)).names).to.deep.equal(['Ann', 'Bob', 'Cid']);
   });
 
+  it('is enough for a reader that says so, if it is current', async () => {
+    const [one, other] = [start(), start()];
+    await one.come(1, 'Ann', 'Bob');
+    await one.pushOut();
+    const facts = () => one.load(guests, streamOf(1), { ...context, outlineSuffices: true });
+    expect(await facts()).to.include({ count: 2 });
+    expect(readOf(1)).to.equal(0);
+    await other.come(1, 'Cid');
+    expect(await facts()).to.include({ count: 3 });
+  });
+
   it('takes what another process has appended, or gives way to the whole state', async () => {
     const [one, other] = [start(), start()];
     await one.come(1, 'Ann');

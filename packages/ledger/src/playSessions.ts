@@ -10,6 +10,7 @@ import {
   type CommandContext,
   type Deadline,
   type EventStore,
+  type LoadContext,
   type Outcome,
   type Requester,
   readEvent,
@@ -20,7 +21,7 @@ import {
 import { type AppPlace, isoTimeOf, Rejection } from '@coffer/kernel';
 import type { PlaySessionAnswer, RollbackAnswer, SettledAnswer } from './domain/playSession.answers.ts';
 import { type PlaySessionEvent, playSessionEvents } from './domain/playSession.events.ts';
-import type { KnownSession } from './domain/playSession.state.ts';
+import type { KnownSession, SessionFacts } from './domain/playSession.state.ts';
 import { type PlaySessionCommand, playSession } from './domain/playSession.ts';
 import { reject } from './errors.ts';
 import { createOpenings, type OpeningDependencies } from './openings.ts';
@@ -40,7 +41,15 @@ export function createPlaySessions(dependencies: PlaySessionDependencies) {
   const { handler, store, clock, failPoint, accounts } = dependencies;
   const { open, openFromHold } = createOpenings(dependencies);
 
-  return { open, write, writeAll, settle, load, carryOut: { open: openFromHold, close, creditLateRollback } };
+  return {
+    open,
+    write,
+    writeAll,
+    settle,
+    load,
+    loadFacts,
+    carryOut: { open: openFromHold, close, creditLateRollback },
+  };
 
   /** A bet, a win or a rollback. */
   async function write(
@@ -136,10 +145,15 @@ export function createPlaySessions(dependencies: PlaySessionDependencies) {
   }
 
   /** The session, from a confirmed current state. Throws `ledger/session_not_found`. */
-  async function load(place: AppPlace, sessionId: string, deadline: Deadline): Promise<KnownSession> {
-    const session = await handler.load(playSession, streamOf(place, sessionId), deadline);
+  async function load(place: AppPlace, sessionId: string, context: LoadContext): Promise<KnownSession> {
+    const session = await handler.load(playSession, streamOf(place, sessionId), context);
     if (session.status === 'unknown') throw reject('ledger/session_not_found');
     return session;
+  }
+
+  /** The same without what it remembers of its writes. */
+  function loadFacts(place: AppPlace, sessionId: string, { deadlineMs }: Deadline): Promise<SessionFacts> {
+    return load(place, sessionId, { deadlineMs, outlineSuffices: true });
   }
 
   function contextOf(request: Requester): CommandContext {

@@ -148,7 +148,7 @@ export function ledgerEndpoints(dependencies: LedgerRouteDependencies): readonly
       success: { status: 200, schema: schemas.sessionBalance },
       errors: ['ledger/session_not_found'],
       handle: async ({ caller, body, context }) => {
-        const session = await playSessions.load(caller, body.sessionId, context);
+        const session = await playSessions.loadFacts(caller, body.sessionId, context);
         return { status: 200, body: balanceBody(session) };
       },
     }),
@@ -211,7 +211,7 @@ export function ledgerEndpoints(dependencies: LedgerRouteDependencies): readonly
       success: { status: 200, schema: schemas.sessionDetails },
       errors: ['ledger/session_not_found'],
       handle: async ({ caller, params, context }) => {
-        const session = await playSessions.load(caller, params.sessionId, context);
+        const session = await playSessions.loadFacts(caller, params.sessionId, context);
         return { status: 200, body: detailsBody(session) };
       },
     }),

@@ -1,7 +1,14 @@
-/** A service that is killed hard while states leave its cache and their snapshots are being written. */
-import { randomBytes, randomUUID } from 'node:crypto';
+/** A service that is killed hard while it decides on outlines, and snapshots of states are being written. */
+import { randomBytes } from 'node:crypto';
 import type { Pool } from '@coffer/database';
-import { type AppPlace, type Client, createClient, requireStatus, setUpApp } from '@coffer/host/testing';
+import {
+  type AppPlace,
+  type Client,
+  createClient,
+  type Fields,
+  requireStatus,
+  setUpApp,
+} from '@coffer/host/testing';
 import { createTestDatabase, eventually, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { delegatingClient } from './testing/delegatingClient.ts';
@@ -12,13 +19,20 @@ const KILLS = 3;
 /** Together twice what one MiB holds. */
 const SESSIONS = 200;
 const BETS_BEFORE = 100;
+const LOCKED = 1_000_000;
+const BETS_OF_A_VISIT = 10;
 const CALLERS = 6;
 const SNAPSHOTS_BETWEEN_KILLS = 20;
 
+const betsOf = (sessionId: string, visit: string, count: number): readonly Fields[] =>
+  Array.from({ length: count }, (_, index) => {
+    return { op: 'bet', transactionUuid: `${sessionId}:${visit}:${index}`, amount: '1' };
+  });
+
 describe('a service that is killed while it writes snapshots', () => {
   const processes = serviceProcesses();
-  /** Acknowledged bets of each session. */
-  const bets = new Map<string, number>();
+  /** By session, as acknowledged. */
+  const balances = new Map<string, number>();
   let database: TestDatabase;
   let pool: Pool;
   let dataFolder: string;
@@ -26,6 +40,7 @@ describe('a service that is killed while it writes snapshots', () => {
   let node: Client;
   let place: AppPlace;
   let isOver = false;
+  let outlineHits = 0;
   const client = delegatingClient(() => node);
   const secretsKey = randomBytes(32).toString('base64');
 
@@ -51,14 +66,13 @@ describe('a service that is killed while it writes snapshots', () => {
     node = createClient({ baseUrl: `${service.url}/v1`, operatorToken: OPERATOR_TOKEN });
   }
 
+  const metrics = async () => (await fetch(`${service.url}/metrics`)).text();
+
   async function openSessions(): Promise<void> {
     for (let opened = 0; opened < SESSIONS / CALLERS; opened++) {
-      const { sessionId } = await place.newSession('1000000');
-      const operations = Array.from({ length: BETS_BEFORE }, () => {
-        return { op: 'bet', transactionUuid: randomUUID(), amount: '1' };
-      });
-      requireStatus(await place.batch(sessionId, operations), 200);
-      bets.set(sessionId, BETS_BEFORE);
+      const { sessionId } = await place.newSession(`${LOCKED}`);
+      requireStatus(await place.batch(sessionId, betsOf(sessionId, 'before', BETS_BEFORE)), 200);
+      balances.set(sessionId, LOCKED - BETS_BEFORE);
     }
   }
 
@@ -73,6 +87,7 @@ describe('a service that is killed while it writes snapshots', () => {
           );
           return rows[0].count > SNAPSHOTS_BETWEEN_KILLS || undefined;
         });
+        outlineHits += Number(/^coffer_state_outline_hits_total (\d+)/m.exec(await metrics())?.[1]);
         await service.kill9();
         await startAgain();
       }
@@ -82,33 +97,47 @@ describe('a service that is killed while it writes snapshots', () => {
   }
 
   async function playUntilOver(_: unknown, caller: number): Promise<void> {
-    const own = [...bets.keys()].filter((_session, index) => index % CALLERS === caller);
+    const own = [...balances.keys()].filter((_session, index) => index % CALLERS === caller);
     for (let round = 0; !isOver; round++) {
       const sessionId = own[round % own.length] ?? expect.fail('no session');
-      const body = { sessionId, transactionUuid: randomUUID(), amount: '1' };
-      // Undefined while the service is down.
-      const answer = await eventually('the bet is answered', () =>
-        client.post('/ledger/bet', body, { key: place.secretKey }).then(
-          (one) => (one.status === 503 ? undefined : one),
-          (error: unknown) => {
-            if (error instanceof TypeError) return undefined;
-            throw error;
-          },
-        ),
+      const visit = Math.floor(round / own.length);
+      const bets = betsOf(sessionId, `${visit}`, BETS_OF_A_VISIT);
+      // Every other time on a bet of the visit before, which the outline does not tell.
+      const on = `${sessionId}:${visit - 1}:0`;
+      const win = { op: 'win', transactionUuid: `${on}:won`, betTransactionUuid: on, amount: '3' };
+      const operations = visit % 2 === 1 ? [...bets, win] : bets;
+      const first = await answered(sessionId, operations);
+      if (round % 7 === 0) expect(await answered(sessionId, operations)).to.equal(first);
+      balances.set(
+        sessionId,
+        (balances.get(sessionId) ?? 0) - BETS_OF_A_VISIT + (operations.length > BETS_OF_A_VISIT ? 3 : 0),
       );
-      requireStatus(answer, 200);
-      bets.set(sessionId, (bets.get(sessionId) ?? 0) + 1);
     }
   }
 
-  it('has every acknowledged bet, once, from whatever its states came back', async () => {
-    for (const [sessionId, count] of bets) {
+  /** Again and again while the service is down. */
+  async function answered(sessionId: string, operations: readonly Fields[]): Promise<string> {
+    const answer = await eventually('the bets are answered', () =>
+      place.batch(sessionId, operations).then(
+        (one) => (one.status === 503 ? undefined : one),
+        (error: unknown) => {
+          if (error instanceof TypeError) return undefined;
+          throw error;
+        },
+      ),
+    );
+    return requireStatus(answer, 200).text;
+  }
+
+  it('has every acknowledged bet and win, once, from whatever its states came back', async () => {
+    for (const [sessionId, balance] of balances) {
       const answer = await client.post('/ledger/balance', { sessionId }, { key: place.secretKey });
-      expect(answer.json.balance, sessionId).to.equal(`${1_000_000 - count}`);
+      expect(answer.json.balance, sessionId).to.equal(`${balance}`);
     }
-    const metrics = await (await fetch(`${service.url}/metrics`)).text();
-    expect(metrics).to.match(/^coffer_state_return_seconds_count\{source="snapshot"\} [1-9]/m);
-    expect(metrics).to.match(/^coffer_snapshots_forged_total 0$/m);
+    expect(outlineHits).to.be.above(SESSIONS);
+    const told = await metrics();
+    expect(told).to.match(/^coffer_state_return_seconds_count\{source="snapshot"\} [1-9]/m);
+    expect(told).to.match(/^coffer_snapshots_forged_total 0$/m);
   });
 
   it('has left no snapshot that is not what its stream folds to', async () => {

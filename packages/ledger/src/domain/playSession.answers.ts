@@ -5,7 +5,13 @@
 import { encoderOf } from '@coffer/kernel';
 import type { z } from 'zod';
 import * as resource from './playSession.resource.ts';
-import type { AccountOwner, KnownSession, SessionTerms, SettledSession } from './playSession.state.ts';
+import type {
+  AccountOwner,
+  KnownSession,
+  SessionFacts,
+  SessionTerms,
+  SettledSession,
+} from './playSession.state.ts';
 
 export type PlaySessionAnswer =
   | OpenedAnswer
@@ -164,12 +170,12 @@ export function answerBody(answer: Exclude<PlaySessionAnswer, LostAnswer>) {
 }
 
 /** `POST /ledger/balance`: after the settlement the payout. */
-export function balanceBody({ terms, balance, status }: KnownSession) {
+export function balanceBody({ terms, balance, status }: SessionFacts) {
   return balanced({ ...terms, balance, status });
 }
 
 /** A session as it is now: the body of the opening, with totals; the settlement's are null before it. */
-export function detailsBody(session: KnownSession) {
+export function detailsBody(session: SessionFacts) {
   const { terms, balance, status, totalBet, totalWin } = session;
   const { payout, net, settledAt } =
     session.status === 'settled' ? session.settlement : { payout: null, net: null, settledAt: null };

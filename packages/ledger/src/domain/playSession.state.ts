@@ -24,7 +24,7 @@ interface UnknownSession {
   readonly revision: -1;
 }
 
-interface SessionFacts {
+interface KnownFacts {
   /** The revision of the last event folded. */
   readonly revision: number;
   readonly terms: SessionTerms;
@@ -35,17 +35,19 @@ interface SessionFacts {
   readonly writes: SessionWrites;
 }
 
-interface OpenSession extends SessionFacts {
+interface OpenSession extends KnownFacts {
   readonly status: 'open';
 }
 
 /** The balance is the payout from here on. */
-export interface SettledSession extends SessionFacts {
+export interface SettledSession extends KnownFacts {
   readonly status: 'settled';
   readonly settlement: Settlement;
 }
 
 export type KnownSession = OpenSession | SettledSession;
+/** Without its writes. */
+export type SessionFacts = Omit<OpenSession, 'writes'> | Omit<SettledSession, 'writes'>;
 export type PlaySession = UnknownSession | KnownSession;
 
 export const initialState: PlaySession = { status: 'unknown', revision: -1 };

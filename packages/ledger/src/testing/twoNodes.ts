@@ -104,7 +104,7 @@ export function createTwoNodes(random: () => number): TwoNodes {
         return bodyOf(await playSessions.settle(place, asked.sessionId, asked.transactionUuid, context));
       case 'balance':
         return {
-          body: balanceBody(await playSessions.load(place, asked.sessionId, context)),
+          body: balanceBody(await playSessions.loadFacts(place, asked.sessionId, context)),
           replayed: false,
         };
       case 'bet':
