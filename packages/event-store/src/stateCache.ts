@@ -7,7 +7,7 @@
  */
 import assert from 'node:assert/strict';
 import { LRUCache } from 'lru-cache';
-import { createOutlines, type OutlinedState, outlineOf } from './stateOutlines.ts';
+import { createOutlines, outlineOf } from './stateOutlines.ts';
 import type { StreamState } from './streamState.ts';
 
 export interface StateCacheOptions {
@@ -35,7 +35,7 @@ export function createStateCache({ maximumBytes, onEvicted }: StateCacheOptions)
   function makeRoomFor(bytes: number): void {
     while (states.calculatedSize + outlines.bytes + bytes > maximumBytes) {
       if (states.size > 0) evictOne();
-      else outlines.removeOldest();
+      else outlines.removeAny();
     }
   }
 
@@ -45,7 +45,7 @@ export function createStateCache({ maximumBytes, onEvicted }: StateCacheOptions)
     assert(state);
     removeState(state.stream);
     const outlined = oldestEnded === undefined ? outlineOf(state) : undefined;
-    onEvicted(state, outlined !== undefined && outlines.offer(outlined));
+    onEvicted(state, outlined !== undefined && outlines.add(outlined));
   }
 
   /** Out of the cache. */
@@ -97,7 +97,9 @@ export function createStateCache({ maximumBytes, onEvicted }: StateCacheOptions)
     },
 
     /** Stays until there is a state again. */
-    outlineOf: (stream: string): OutlinedState | undefined => outlines.find(stream),
+    outlineOf: outlines.find,
+    /** From an outline. */
+    stateOf: outlines.stateOf,
     remove,
     clear(): void {
       states.clear();

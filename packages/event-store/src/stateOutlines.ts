@@ -1,73 +1,87 @@
 /** What is left of states that had to leave the cache: enough for most decisions, in a fraction of the room. */
 
 import type { Outline } from '@coffer/kernel';
-import { LRUCache } from 'lru-cache';
+import { bytesInBlocks, createOutlineMemory, type FirstBlock } from './outlineMemory.ts';
 import { type StreamState, stateOf } from './streamState.ts';
 
+/** A state of which only the outline is there. */
 export interface OutlinedState extends Omit<StreamState, 'state'> {
   readonly outline: Outline;
 }
 
+/** Where its outline is kept. */
+interface KeptOutline extends Omit<StreamState, 'state'> {
+  readonly first: FirstBlock;
+}
+
 /** Of the objects that hold an outline, with its place among the others and the id of an event; measured. */
-const BYTES_OF_PLACE = 400;
+const BYTES_OF_PLACE = 300;
 
 /** Undefined of a state that has none, or of which it would save too little. */
 export function outlineOf({ state, ...rest }: StreamState): OutlinedState | undefined {
   const outline = rest.type.outlines?.of(state);
   if (!outline) return undefined;
-  const { facts, marks } = outline;
-  const bytes =
-    BYTES_OF_PLACE + rest.stream.length + facts.length + marks.length * Uint16Array.BYTES_PER_ELEMENT;
+  const bytes = BYTES_OF_PLACE + rest.stream.length + bytesInBlocks(outline);
   return bytes <= rest.bytes / 2 ? { ...rest, outline, bytes } : undefined;
-}
-
-/** Deciding on it may throw `WholeStateNeeded`. */
-export function stateIn({ outline, ...rest }: OutlinedState): StreamState {
-  return stateOf(rest, rest.type.outlines?.restore(outline), rest.revision, rest.lastEventId);
 }
 
 export const isWhole = ({ type, state }: Pick<StreamState, 'type' | 'state'>): boolean =>
   type.outlines?.isWhole(state) ?? true;
 
-/** What is offered where there is no room takes that of the least recently used one so often. */
-const OFFERS_PER_REPLACEMENT = 8;
-
 /**
- * Within a limit of bytes. Where all streams are used in turn, those that are needed next are the ones not used for
- * longest: if each new outline replaced one of them, none would be found. So most of the new ones are not kept.
+ * Within a limit of bytes; where there is no room, any of them leaves. The least recently used would be the wrong one
+ * where all streams are used in turn, since that is needed next: none would be found. Those that rest leave in the end.
  */
-export function createOutlines(maximumBytes: number) {
-  const outlines = new LRUCache<string, OutlinedState>({
-    maxSize: maximumBytes,
-    sizeCalculation: ({ bytes }) => bytes,
-  });
-  let offersWithoutRoom = 0;
+export function createOutlines(maximumBytes: number, memory = createOutlineMemory()) {
+  const places = new Map<string, number>();
+  const kept: KeptOutline[] = [];
+  let bytes = 0;
+
+  /** The last one takes its place. */
+  function removeAt(place: number): void {
+    const removed = kept[place];
+    const last = kept.at(-1);
+    if (!removed || !last) return;
+    kept[place] = last;
+    places.set(last.stream, place);
+    kept.pop();
+    places.delete(removed.stream);
+    memory.release(removed.first);
+    bytes -= removed.bytes;
+  }
+
+  const removeAny = (): void => removeAt(Math.floor(Math.random() * kept.length));
+  const find = (stream: string): KeptOutline | undefined => kept[places.get(stream) ?? -1];
 
   return {
-    find: (stream: string): OutlinedState | undefined => outlines.get(stream),
-    /** Whether it is kept. */
-    offer(outlined: OutlinedState): boolean {
-      if (outlines.calculatedSize + outlined.bytes > maximumBytes) {
-        offersWithoutRoom += 1;
-        if (offersWithoutRoom % OFFERS_PER_REPLACEMENT !== 0) return false;
-      }
-      outlines.set(outlined.stream, outlined);
+    find,
+    /** In place of an earlier one of the stream. False if it is too large. */
+    add({ outline, ...rest }: OutlinedState): boolean {
+      if (rest.bytes > maximumBytes) return false;
+      removeAt(places.get(rest.stream) ?? -1);
+      while (bytes + rest.bytes > maximumBytes) removeAny();
+      places.set(rest.stream, kept.push({ ...rest, first: memory.write(outline) }) - 1);
+      bytes += rest.bytes;
       return true;
     },
-    remove(stream: string): void {
-      outlines.delete(stream);
+    /** Deciding on it may throw `WholeStateNeeded`. */
+    stateOf(found: KeptOutline): StreamState {
+      const state = found.type.outlines?.restore(memory.read(found.first));
+      return stateOf(found, state, found.revision, found.lastEventId);
     },
-    removeOldest(): void {
-      outlines.pop();
-    },
+    remove: (stream: string): void => removeAt(places.get(stream) ?? -1),
+    removeAny,
     clear(): void {
-      outlines.clear();
+      places.clear();
+      kept.length = 0;
+      memory.clear();
+      bytes = 0;
     },
     get bytes() {
-      return outlines.calculatedSize;
+      return bytes;
     },
     get count() {
-      return outlines.size;
+      return kept.length;
     },
   };
 }

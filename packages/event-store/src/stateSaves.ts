@@ -30,7 +30,7 @@ export function createStateSaves({ queue, queueBytes, wholes, onSnapshotError }:
       const { state } = await wholes.wholeOf(outlined);
       if (reading.has(stream)) queue.offer({ ...state, record });
     } catch (error) {
-      onSnapshotError(error);
+      if (reading.has(stream)) onSnapshotError(error);
     } finally {
       reading.delete(stream);
     }
@@ -43,11 +43,11 @@ export function createStateSaves({ queue, queueBytes, wholes, onSnapshotError }:
       else if (!reading.has(state.stream) && hasRoom()) void readAndSave(state);
     },
     isOnItsWay: (stream: string): boolean => reading.has(stream) || queue.find(stream) !== undefined,
-    /** What is being read of it is not saved. */
+    /** What is being read of it is not wanted. */
     cancel(stream: string): void {
       reading.delete(stream);
     },
-    clear(): void {
+    cancelAll(): void {
       reading.clear();
     },
     get reading() {

@@ -15,7 +15,7 @@ import {
   type SnapshotStore,
 } from './snapshots.ts';
 import { createStateCache } from './stateCache.ts';
-import { isWhole, stateIn } from './stateOutlines.ts';
+import { isWhole } from './stateOutlines.ts';
 import { createStateSaves } from './stateSaves.ts';
 import type { StatesStats, StreamReturn } from './stateStats.ts';
 import type { StreamState } from './streamState.ts';
@@ -93,7 +93,7 @@ export function createStreamStates(options: StreamStatesOptions): StreamStates {
       }
       if (!outlined) return undefined;
       outlineHits += 1;
-      return stateIn(outlined);
+      return cache.stateOf(outlined);
     },
 
     async read(of, known) {
@@ -117,6 +117,7 @@ export function createStreamStates(options: StreamStatesOptions): StreamStates {
     forget,
 
     async save(withinMs) {
+      saves?.cancelAll();
       const worth = [...cache.states()].filter(
         (state) => state.type.snapshot && isWhole(state) && isWorthSaving(needOf(state)),
       );
@@ -143,7 +144,7 @@ export function createStreamStates(options: StreamStatesOptions): StreamStates {
   function forget(): void {
     cache.clear();
     queue?.clear();
-    saves?.clear();
+    saves?.cancelAll();
   }
 
   function remember(state: StreamState): StreamState {

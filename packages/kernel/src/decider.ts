@@ -64,7 +64,7 @@ interface Outlines<State> {
   readonly isWhole: (state: State) => boolean;
 }
 
-/** Two texts, since a string takes little memory and leaves the garbage collector nothing to follow. */
+/** Two texts, since they are quick to keep in a few bytes, and to search. */
 export interface Outline {
   readonly facts: string;
   /** Of any UTF-16 units. */
