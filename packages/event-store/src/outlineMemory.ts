@@ -57,7 +57,7 @@ export function createOutlineMemory() {
     },
 
     read(first: FirstBlock): Outline {
-      // The end of the last block may find no room: it was not written either.
+      // What finds no room of the last block was never written.
       let length = 0;
       for (let place = first; place !== NONE; place = nextOf(place)) {
         slabOf(place).bytes.copy(scratch, length, bytesAt(place), bytesAt(place) + BLOCK_BYTES);

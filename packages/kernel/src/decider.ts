@@ -66,6 +66,7 @@ interface Outlines<State> {
 
 /** Two texts, since they are quick to keep in a few bytes, and to search. */
 export interface Outline {
+  /** Well-formed, as JSON is. */
   readonly facts: string;
   /** Of any UTF-16 units. */
   readonly marks: string;
