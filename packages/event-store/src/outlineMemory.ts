@@ -34,7 +34,6 @@ export function createOutlineMemory() {
   let free = NONE;
   /** Where one is put together before it is divided, and the other way round. */
   let scratch = Buffer.alloc(BLOCK_BYTES);
-  let blocksTaken = 0;
 
   return {
     write(outline: Outline): FirstBlock {
@@ -72,11 +71,7 @@ export function createOutlineMemory() {
 
     release(first: FirstBlock): void {
       let last = first;
-      blocksTaken -= 1;
-      while (nextOf(last) !== NONE) {
-        last = nextOf(last);
-        blocksTaken -= 1;
-      }
+      while (nextOf(last) !== NONE) last = nextOf(last);
       link(last, free);
       free = first;
     },
@@ -84,10 +79,6 @@ export function createOutlineMemory() {
     clear(): void {
       slabs.length = 0;
       free = NONE;
-      blocksTaken = 0;
-    },
-    get blocksTaken() {
-      return blocksTaken;
     },
   };
 
@@ -95,7 +86,6 @@ export function createOutlineMemory() {
     if (free === NONE) addSlab();
     const taken = free;
     free = nextOf(taken);
-    blocksTaken += 1;
     return taken;
   }
 

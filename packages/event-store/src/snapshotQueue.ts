@@ -72,10 +72,9 @@ export function createSnapshotQueue({ store, maximumBytes, onError }: SnapshotQu
   async function writeBatch(): Promise<void> {
     writing = takeBatch();
     if (writing.size === 0) return;
-    const batch = writing;
     let encoded: ReadonlyMap<StreamState, PlacedSnapshot> = new Map();
     try {
-      encoded = await encodeInTurns([...batch.values()], (error) => {
+      encoded = await encodeInTurns([...writing.values()], (error) => {
         dropped += 1;
         onError(error);
       });
@@ -108,6 +107,10 @@ export function createSnapshotQueue({ store, maximumBytes, onError }: SnapshotQu
     waiting.delete(stream);
   }
 
+  /** Beside what is here, and so many more bytes that are to come. */
+  const hasRoomFor = (bytes: number, toCome: number): boolean =>
+    waitingBytes + writingBytes + toCome <= Math.max(0, maximumBytes - bytes);
+
   function add(state: StreamState): void {
     forgetWaiting(state.stream);
     waiting.set(state.stream, state);
@@ -121,10 +124,11 @@ export function createSnapshotQueue({ store, maximumBytes, onError }: SnapshotQu
 
     /** Drops the state where there is no room; one always has room, however large. */
     offer(state: StreamState): void {
-      const bytes = waitingBytes + writingBytes - (waiting.get(state.stream)?.bytes ?? 0);
-      if (bytes > 0 && bytes + state.bytes > maximumBytes) dropped += 1;
-      else add(state);
+      if (hasRoomFor(state.bytes, -(waiting.get(state.stream)?.bytes ?? 0))) add(state);
+      else dropped += 1;
     },
+
+    hasRoomFor,
 
     /** It is in the cache again, which offers it once more if it leaves. */
     forgetWaiting,
@@ -146,10 +150,7 @@ export function createSnapshotQueue({ store, maximumBytes, onError }: SnapshotQu
     async finish(states: readonly StreamState[], withinMs: number): Promise<void> {
       for (const state of states) add(state);
       hurry.abort();
-      const timer = new AbortController();
-      const late = delay(withinMs, undefined, { signal: timer.signal }).catch(() => undefined);
-      await Promise.race([idle(), late]);
-      timer.abort();
+      await orLate(idle(), withinMs);
       dropped += waiting.size;
       waiting = new Map();
       waitingBytes = 0;
@@ -168,6 +169,13 @@ export function createSnapshotQueue({ store, maximumBytes, onError }: SnapshotQu
       return dropped;
     },
   };
+}
+
+async function orLate(work: Promise<void>, withinMs: number): Promise<void> {
+  const timer = new AbortController();
+  const late = delay(withinMs, undefined, { signal: timer.signal }).catch(() => undefined);
+  await Promise.race([work, late]);
+  timer.abort();
 }
 
 /** One that cannot be encoded is left out; it is tried again when its stream has grown. */

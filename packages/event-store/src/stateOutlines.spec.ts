@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { createCommandHandler } from './commandHandler.ts';
 import { createMemoryEventStore } from './memory/memoryEventStore.ts';
 import { createMemorySnapshotStore } from './memory/memorySnapshotStore.ts';
-import { createOutlineMemory } from './outlineMemory.ts';
+import { createOutlineMemory, type FirstBlock } from './outlineMemory.ts';
 import type { EventStore } from './port.ts';
 import type { SnapshotStore } from './snapshots.ts';
 import { createOutlines, type OutlinedState } from './stateOutlines.ts';
@@ -343,18 +343,33 @@ describe('outlines that are kept', () => {
 
   it('take blocks of memory, and give them back in every way to leave', () => {
     const memory = createOutlineMemory();
-    const outlines = createOutlines(2_000, memory);
-    const perOutline = Math.ceil((8 + 1 + 1_000) / 128);
+    const taken = new Set<FirstBlock>();
+    const outlines = createOutlines(2_000, {
+      ...memory,
+      write(outline) {
+        const first = memory.write(outline);
+        taken.add(first);
+        return first;
+      },
+      release(first) {
+        memory.release(first);
+        expect(taken.delete(first)).to.equal(true);
+      },
+      clear() {
+        memory.clear();
+        taken.clear();
+      },
+    });
     for (let number = 0; number < 9; number++) outlines.add(outlinedOf(number));
-    expect([outlines.count, outlines.bytes, memory.blocksTaken / perOutline]).to.deep.equal([4, 2_000, 4]);
+    expect([outlines.count, outlines.bytes, taken.size]).to.deep.equal([4, 2_000, 4]);
     outlines.add(outlinedOf(8));
     outlines.removeAny();
     outlines.remove(streamOf(8));
     const { count } = outlines;
     expect(count).to.be.within(2, 3);
-    expect([outlines.bytes, memory.blocksTaken / perOutline]).to.deep.equal([500 * count, count]);
+    expect([outlines.bytes, taken.size]).to.deep.equal([500 * count, count]);
     outlines.clear();
-    expect([outlines.count, outlines.bytes, memory.blocksTaken]).to.deep.equal([0, 0, 0]);
+    expect([outlines.count, outlines.bytes, taken.size]).to.deep.equal([0, 0, 0]);
   });
 
   it('are none that are larger than all the room', () => {

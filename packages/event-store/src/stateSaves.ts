@@ -6,22 +6,19 @@ import type { WholeStates } from './wholeStates.ts';
 
 export interface StateSavesOptions {
   readonly queue: SnapshotQueue;
-  /** The most that it holds. */
-  readonly queueBytes: number;
   readonly wholes: Pick<WholeStates, 'wholeOf' | 'meanBytes'>;
   readonly onSnapshotError: (error: unknown) => void;
 }
 
 const MOST_READ_AT_A_TIME = 64;
 
-export function createStateSaves({ queue, queueBytes, wholes, onSnapshotError }: StateSavesOptions) {
+export function createStateSaves({ queue, wholes, onSnapshotError }: StateSavesOptions) {
   const reading = new Set<string>();
 
   /** What is read should not find the queue full. */
-  function hasRoom(): boolean {
-    const bytes = queue.bytes + reading.size * wholes.meanBytes();
-    return reading.size < MOST_READ_AT_A_TIME && (bytes === 0 || bytes + wholes.meanBytes() <= queueBytes);
-  }
+  const hasRoom = (): boolean =>
+    reading.size < MOST_READ_AT_A_TIME &&
+    queue.hasRoomFor(wholes.meanBytes(), reading.size * wholes.meanBytes());
 
   async function readAndSave(outlined: StreamState): Promise<void> {
     const { stream, record } = outlined;

@@ -67,7 +67,7 @@ export function createStreamStates(options: StreamStatesOptions): StreamStates {
     },
   });
   const wholes = createWholeStates(options);
-  const saves = queue && createStateSaves({ queue, queueBytes, wholes, onSnapshotError });
+  const saves = queue && createStateSaves({ queue, wholes, onSnapshotError });
   let hits = 0;
   let outlineHits = 0;
   let evictions = 0;

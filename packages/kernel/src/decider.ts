@@ -58,7 +58,7 @@ interface Outlines<State> {
   readonly of: (state: State) => Outline | undefined;
   /**
    * On what it gives, `decide` and `evolve` do what they would do on the whole state, or throw `WholeStateNeeded`. Other
-   * readers of states never get it.
+   * readers get it only if they say that its facts suffice.
    */
   readonly restore: (outline: Outline) => State;
   readonly isWhole: (state: State) => boolean;

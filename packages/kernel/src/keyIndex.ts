@@ -164,11 +164,11 @@ export class KeyIndex {
     return (place & (BLOCK_ROWS - 1)) * this.#rowWords;
   }
 
-  /** The first so many keys, each with its words. */
-  encode(size = this.#size): Uint32Array {
+  /** The keys from one place up to another, each with its words. */
+  encode(end = this.#size, from = 0): Uint32Array {
     const words = this.#rowWords - KEY_AND_NEXT;
-    const encoded = new Uint32Array(size * (WORDS + words));
-    for (let place = 0, to = 0; place < size; place++, to += WORDS + words) {
+    const encoded = new Uint32Array((end - from) * (WORDS + words));
+    for (let place = from, to = 0; place < end; place++, to += WORDS + words) {
       this.copyKey(place, encoded, to);
       const at = this.rowAt(place) + KEY_AND_NEXT;
       encoded.set(this.blockOf(place).subarray(at, at + words), to + WORDS);

@@ -4,7 +4,16 @@
  */
 import assert from 'node:assert/strict';
 import { KEY_AND_NEXT, KeyIndex, type KeyWords } from '@coffer/kernel';
-import { BET, isOnBet, KIND_SHIFT, OTHER_MASK, setKindAndOther, WORD, WORDS } from './writeRows.ts';
+import {
+  BET,
+  isOnBet,
+  KIND_SHIFT,
+  OTHER_MASK,
+  setKindAndOther,
+  WORD,
+  WORDS,
+  WORDS_OF_KEY,
+} from './writeRows.ts';
 
 export interface PackedWrites {
   readonly size: number;
@@ -17,7 +26,6 @@ export interface PackedWrites {
   readonly firstWords: Uint32Array;
 }
 
-const WORDS_OF_KEY = 4;
 const OTHER_WORDS_OF_KEY = WORDS_OF_KEY - 1;
 const WORDS_OF_BALANCE = 2;
 /** Kind and flags, and two words each for amount, balance and round. */

@@ -25,18 +25,21 @@ import {
   marksOfRows,
   mayBeMarked,
   rowsIn,
-  textOfRows,
+  textOf,
   UNITS_OF_ROW,
   type WriteMarks,
 } from './writeMarks.ts';
 import {
+  BET,
+  KIND_SHIFT,
   KINDS,
   kindAt,
+  OTHER_MASK,
   otherAt,
-  setFate,
   setKindAndOther,
   WORD,
   WORDS,
+  WORDS_OF_KEY,
   type WriteKind,
 } from './writeRows.ts';
 
@@ -141,7 +144,7 @@ function unpackAll(shared: Shared): void {
   if (marks !== undefined) throw new WholeStateNeeded();
   if (!packed) return;
   const rows = unpack(packed, added.size + 1);
-  const key = new Uint32Array(4);
+  const key = new Uint32Array(WORDS_OF_KEY);
   for (let row = 0; row < added.size; row++) {
     added.copyKey(row, key, 0);
     rows.add(key);
@@ -274,21 +277,24 @@ function copyOf(writes: SessionWrites): Shared {
   const { size, shared } = writes;
   if (isWhole(writes)) return decodeWrites(encodeWrites(writes)).shared;
   const copy = noRows(undefined, shared.marks);
-  copy.rows = lastRowsOf(writes, size - sizeBefore(shared));
+  copy.rows = KeyIndex.decode(lastRowsOf(writes, size - sizeBefore(shared)), WORDS);
   const { places, keys } = rememberedIn(writes);
   rememberAll(copy, places, keys);
   copy.large = shared.large && new Map([...shared.large].filter(([place]) => place < size));
   return copy;
 }
 
-/** A copy of so many. */
-function lastRowsOf({ size, shared }: SessionWrites, count: number): KeyIndex {
-  const encoded = shared.rows.encode(size - sizeBefore(shared));
-  const rows = KeyIndex.decode(encoded.subarray(encoded.length - count * (WORDS_OF_KEY + WORDS)), WORDS);
-  for (let row = 0; row < count; row++) {
-    if (kindAt(rows, row) === 'bet' && otherAt(rows, row) > size) setFate(rows, row, -1);
+/** Encoded, without what a later version has decided. */
+function lastRowsOf({ size, shared }: SessionWrites, count: number): Uint32Array {
+  const behind = size - sizeBefore(shared);
+  const words = shared.rows.encode(behind, behind - count);
+  const step = WORDS_OF_KEY + WORDS;
+  for (let at = WORDS_OF_KEY + WORD.kindAndOther; at < words.length; at += step) {
+    const kindAndOther = words[at] ?? 0;
+    const isBet = kindAndOther >>> KIND_SHIFT === BET;
+    if (isBet && (kindAndOther & OTHER_MASK) > size) words[at] = BET << KIND_SHIFT;
   }
-  return rows;
+  return words;
 }
 
 export function bytesOfWrites({ shared: { packed, marks, rows, remembered, large } }: SessionWrites): number {
@@ -312,8 +318,6 @@ export interface EncodedWrites {
   /** The packed writes, then the keys of the bets of those rollbacks. */
   readonly bytes: Uint8Array;
 }
-
-const WORDS_OF_KEY = 4;
 
 export function encodeWrites(writes: SessionWrites): EncodedWrites {
   const { size, shared } = writes;
@@ -373,7 +377,7 @@ export function outlineWrites(writes: SessionWrites, wanted: number): OutlinedWr
   const behind = size - sizeBefore(shared);
   const rows = Math.min(wanted, behind);
   const first = (packed ? marksOfPacked(packed) : marks) + marksOfRows(shared.rows, behind - rows);
-  return { marks: rows === 0 ? first : first + textOfRows(lastRowsOf(writes, rows)), rows };
+  return { marks: rows === 0 ? first : first + textOf(lastRowsOf(writes, rows)), rows };
 }
 
 export function writesIn({ marks, rows }: OutlinedWrites): SessionWrites {

@@ -4,7 +4,7 @@
  */
 import { KeyIndex, type KeyWords } from '@coffer/kernel';
 import type { PackedWrites } from './packedWrites.ts';
-import { WORDS } from './writeRows.ts';
+import { WORDS, WORDS_OF_KEY } from './writeRows.ts';
 
 export type WriteMarks = string;
 
@@ -13,7 +13,6 @@ export const MOST_MARKED = 4_096;
 
 const MARK_BITS = 0xffff;
 const UNITS_OF_WORD = 2;
-const WORDS_OF_KEY = 4;
 export const UNITS_OF_ROW = (WORDS_OF_KEY + WORDS) * UNITS_OF_WORD;
 
 const firstWordOf = (rows: KeyIndex, row: number): number => rows.blockOf(row)[rows.rowAt(row)] ?? 0;
@@ -32,13 +31,12 @@ export function marksOfRows(rows: KeyIndex, count: number): WriteMarks {
   return textOf(marks);
 }
 
-export const textOfRows = (rows: KeyIndex): string => textOf(rows.encode());
-
 export function rowsIn(text: string): KeyIndex {
   const words = new Uint32Array(text.length / UNITS_OF_WORD);
   Buffer.from(words.buffer).write(text, 'utf16le');
   return KeyIndex.decode(words, WORDS);
 }
 
-const textOf = ({ buffer }: Uint16Array<ArrayBuffer> | Uint32Array): string =>
+/** Each word of 32 bits is two units. */
+export const textOf = ({ buffer }: Uint16Array<ArrayBuffer> | Uint32Array): string =>
   Buffer.from(buffer).toString('utf16le');

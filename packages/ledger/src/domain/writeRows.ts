@@ -16,6 +16,8 @@ export const WORD = {
   kindAndOther: 6,
 } as const;
 export const WORDS = 7;
+/** Before those of its row. */
+export const WORDS_OF_KEY = 4;
 export const KIND_SHIFT = 29;
 export const OTHER_MASK = 2 ** KIND_SHIFT - 1;
 
@@ -33,10 +35,7 @@ export const otherAt = (rows: KeyIndex, row: number): number => rows.get(row, WO
 /** A bet keeps its first win, or its rollback. Of rows behind so many writes, which none of them is on. */
 export function setKindAndOther(rows: KeyIndex, row: number, kind: number, bet: number, before = 0): void {
   rows.set(row, WORD.kindAndOther, (kind << KIND_SHIFT) | (bet + 1));
-  if (bet >= 0 && otherAt(rows, bet - before) === 0) setFate(rows, bet - before, before + row);
-}
-
-/** What decided a bet; -1 for nothing. */
-export function setFate(rows: KeyIndex, row: number, decidedAt: number): void {
-  rows.set(row, WORD.kindAndOther, (BET << KIND_SHIFT) | (decidedAt + 1));
+  if (bet >= 0 && otherAt(rows, bet - before) === 0) {
+    rows.set(bet - before, WORD.kindAndOther, (BET << KIND_SHIFT) | (before + row + 1));
+  }
 }
