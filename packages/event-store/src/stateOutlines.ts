@@ -1,4 +1,4 @@
-/** What is left of states that had to leave the cache: enough for most decisions, in a fraction of the room.room. */
+/** What is left of states that had to leave the cache: enough for most decisions, in a fraction of the room. */
 import type { Outline } from '@coffer/kernel';
 import { bytesInBlocks, createOutlineMemory, type FirstBlock } from './outlineMemory.ts';
 import { type StreamState, stateOf } from './streamState.ts';
