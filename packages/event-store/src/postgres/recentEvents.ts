@@ -9,7 +9,8 @@ const MOST_CHARACTERS = 4 * 1024 * 1024;
 const LASTING_MS = 1_000;
 
 export function createRecentEvents(nowMs: () => number = () => performance.now()) {
-  let events: readonly RecordedEvent[] = [];
+  const events: RecordedEvent[] = [];
+  let characters = 0;
   let seenAtMs = 0;
 
   return {
@@ -24,9 +25,9 @@ export function createRecentEvents(nowMs: () => number = () => performance.now()
       const index = place && indexOf(place);
       if (index === undefined) {
         // A reader that is far behind does not take the place of those that are at the end.
-        if (isOver() || isNewer(page, events.at(-1))) keep(page);
-      } else if (page[0]?.id !== place?.eventId) events = [];
-      else if (index + page.length >= events.length) keep([...events.slice(0, index), ...page]);
+        if (isOver() || isNewer(page, events.at(-1))) keep(0, page);
+      } else if (page[0]?.id !== place?.eventId) keep(0, []);
+      else if (index + page.length >= events.length) keep(index, page);
     },
   };
 
@@ -42,18 +43,25 @@ export function createRecentEvents(nowMs: () => number = () => performance.now()
     return index !== undefined && events[index]?.id === eventId ? index : undefined;
   }
 
-  function keep(all: readonly RecordedEvent[]): void {
-    let from = Math.max(0, all.length - MOST_EVENTS);
-    let characters = 0;
-    for (let index = all.length - 1; index >= from; index--) {
-      const event = all[index];
-      characters += event ? event.data.length + event.metadata.length : 0;
-      if (characters > MOST_CHARACTERS) from = index + 1;
+  /** The first so many of them, then the page. What was there before is not looked at: pages are small, and many. */
+  function keep(count: number, page: readonly RecordedEvent[]): void {
+    for (const event of events.splice(count)) characters -= charactersOf(event);
+    for (const event of page) {
+      events.push(event);
+      characters += charactersOf(event);
     }
-    events = all.slice(from);
+    let over = 0;
+    for (const event of events) {
+      if (events.length - over <= MOST_EVENTS && characters <= MOST_CHARACTERS) break;
+      characters -= charactersOf(event);
+      over += 1;
+    }
+    events.splice(0, over);
     seenAtMs = nowMs();
   }
 }
+
+const charactersOf = ({ data, metadata }: RecordedEvent): number => data.length + metadata.length;
 
 function isNewer(page: readonly RecordedEvent[], last: RecordedEvent | undefined): boolean {
   const reached = page.at(-1);
