@@ -31,9 +31,9 @@ export function streamName(category: string, environment: Environment, owner: st
   return `${category}-${environment}.${owner}.${id}`;
 }
 
-/** Readers of the log ask for the same few names again and again. */
+/** Readers of the log ask for those of a page again and again. More would be memory for what one ask saves: a microsecond. */
 const known = new Map<string, StreamNameParts | undefined>();
-const MOST_KNOWN = 10_000;
+const MOST_KNOWN = 2_000;
 
 /** The parts of one of our stream names, or undefined for any other name. */
 export function parseStreamName(name: string): StreamNameParts | undefined {
