@@ -11,7 +11,7 @@ export type FirstBlock = number;
 const BLOCK_BYTES = 128;
 /** Behind the bytes of its blocks, a slab has for each of them the place of the next. */
 const BYTES_OF_LINK = Uint32Array.BYTES_PER_ELEMENT;
-/** Small enough to find room where states were that have left. */
+/** Small enough to find room where evicted states were. */
 const BLOCKS_PER_SLAB = 512;
 /** How many bytes the facts take, and the marks. */
 const BYTES_OF_HEADER = 8;

@@ -31,7 +31,7 @@ export function streamName(category: string, environment: Environment, owner: st
   return `${category}-${environment}.${owner}.${id}`;
 }
 
-/** Readers of the log ask for those of a page again and again. More would be memory for what one ask saves: a microsecond. */
+/** Readers of the log ask for the names of a page again and again. To remember more takes memory, and saves a microsecond a name. */
 const known = new Map<string, StreamNameParts | undefined>();
 const MOST_KNOWN = 2_000;
 

@@ -82,4 +82,11 @@ describe('the recent events of the log', () => {
     expect(positionsFrom(place(9_002))).to.deep.equal([9_002, 9_003, 9_004, 9_005]);
     expect(recent.from(place(9_001))).to.equal(undefined);
   });
+
+  it('count what is read again once', () => {
+    const large = event(5, 'x'.repeat(3 * 1024 * 1024));
+    recent.saw(place(4), [event(4), large]);
+    for (let read = 0; read < 3; read++) recent.saw(place(5), [large, event(6)]);
+    expect(positionsFrom(place(4))).to.deep.equal([4, 5, 6]);
+  });
 });
