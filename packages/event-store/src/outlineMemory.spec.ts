@@ -45,14 +45,15 @@ describe('memory for outlines', () => {
     const blocks = bytesInBlocks(large) / 132;
     expect(blocks).to.equal(Math.ceil(300_008 / 128));
     const places = new Set<FirstBlock>();
-    for (let round = 0; round < 100; round++) {
+    for (let round = 0; round < 300; round++) {
       const first = memory.write(large);
       expect(memory.read(first)).to.deep.equal(large);
       places.add(first);
       const second = memory.write({ facts: 'small', marks: '' });
       for (const one of [first, second]) memory.release(one);
     }
-    expect(Math.max(...places)).to.be.below(8_192);
+    // One block that is lost in each round would take another slab.
+    expect(Math.max(...places)).to.be.below(5 * 512);
   });
 
   it('goes on in further slabs', () => {

@@ -173,6 +173,7 @@ export function createSnapshotQueue({ store, maximumBytes, onError }: SnapshotQu
 
 async function orLate(work: Promise<void>, withinMs: number): Promise<void> {
   const timer = new AbortController();
+  // It fails only when it is broken off, and then nobody waits for it.
   const late = delay(withinMs, undefined, { signal: timer.signal }).catch(() => undefined);
   await Promise.race([work, late]);
   timer.abort();
