@@ -172,11 +172,10 @@ export function createSnapshotQueue({ store, maximumBytes, onError }: SnapshotQu
 }
 
 async function orLate(work: Promise<void>, withinMs: number): Promise<void> {
-  const timer = new AbortController();
-  // It fails only when it is broken off, and then nobody waits for it.
-  const late = delay(withinMs, undefined, { signal: timer.signal }).catch(() => undefined);
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, withinMs);
   await Promise.race([work, late]);
-  timer.abort();
+  clearTimeout(timer);
 }
 
 /** One that cannot be encoded is left out; it is tried again when its stream has grown. */
