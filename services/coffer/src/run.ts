@@ -181,7 +181,7 @@ async function runUntilStopped(names: readonly string[], onFailed: (what: string
         const storeGatewayUrl =
           port === undefined || password === undefined ? undefined : gatewayUrl(config, port, password);
         // Not before: a start is mostly code that they compile.
-        await letHelpersGiveWay();
+        await letHelpersGiveWay(logger);
         const addresses = { url, operatorUrl, chainUrl: embeddedChain?.url, storeGatewayUrl };
         await announce(config, addresses, database, secrets, logger);
       },

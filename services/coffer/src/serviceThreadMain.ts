@@ -75,8 +75,9 @@ function ask<Name extends keyof MainThread>(
 }
 
 async function start({ ownTestChain, secretTexts, api, ...options }: ThreadOptions): Promise<Running> {
-  if (!api) giveWay();
   const { config } = options;
+  const logger = createLogger({ level: config.logLevel, secrets: secretTexts });
+  if (!api) giveWay(logger);
   const masterKeys = createMasterKeys(options.masterKeys);
   const chains = openChainsOf(config.chain, ownTestChain);
   const service = await startService({
@@ -91,7 +92,7 @@ async function start({ ownTestChain, secretTexts, api, ...options }: ThreadOptio
       storeGateway: undefined,
     },
     storeGatewayPassword: undefined,
-    logger: createLogger({ level: config.logLevel, secrets: secretTexts }),
+    logger,
     chains,
     masterKeys,
     // Only requests rotate keys.
