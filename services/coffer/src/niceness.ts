@@ -39,7 +39,10 @@ function makeNicer(threads: readonly number[], by: number, logger: Logger): void
     const niceness = Math.min(getPriority() + by, MOST_NICE);
     for (const thread of threads) setPriority(thread, niceness);
   } catch (error) {
-    logger.warn({ err: error }, 'threads keep their priority: this system does not allow setting it');
+    logger.warn(
+      { err: error },
+      'this system forbids setting priorities: answers take longer where processors are scarce',
+    );
   }
 }
 
