@@ -118,7 +118,7 @@ describe('the hash of an event in the chain', () => {
     const eventOf = (stored: Buffer) =>
       new EncodedEvent(
         recorded,
-        Buffer.concat([Buffer.alloc(7), stored, Buffer.alloc(3)]),
+        { held: Buffer.concat([Buffer.alloc(7), stored, Buffer.alloc(3)]) },
         7,
         7 + stored.length,
       );

@@ -112,19 +112,20 @@ export const LEAST_ROOM_BYTES = 64 * 1024;
 /** Most answers are below 4 MiB, and memory that is full is doubled; a single row may be larger. */
 const MOST_ROOM_KEPT_BYTES = 8 * 1024 * 1024;
 
+export interface SpareRooms {
+  /** Nobody else is given it until it is given back. A new one has so many bytes. */
+  readonly take: (bytes?: number) => Buffer;
+  /** Once nothing refers to it any longer. */
+  readonly giveBack: (room: Buffer) => void;
+}
+
 /** Memory for one answer after another: made anew each time, it would be for the collector to clear away. */
-export function createSpareRoom() {
-  let spare: Buffer | undefined;
+export function createSpareRooms({ most = 1, mostBytesEach = MOST_ROOM_KEPT_BYTES } = {}): SpareRooms {
+  const spare: Buffer[] = [];
   return {
-    /** Nobody else is given it until it is given back. */
-    take(): Buffer {
-      const room = spare ?? roomFor(LEAST_ROOM_BYTES);
-      spare = undefined;
-      return room;
-    },
-    /** Once nothing refers to it any longer. */
-    giveBack(room: Buffer): void {
-      if (room.length <= MOST_ROOM_KEPT_BYTES) spare = room;
+    take: (bytes = LEAST_ROOM_BYTES) => spare.pop() ?? roomFor(bytes),
+    giveBack(room) {
+      if (spare.length < most && room.length <= mostBytesEach) spare.push(room);
     },
   };
 }

@@ -66,11 +66,15 @@ describe('pages of the log that are copied', () => {
     });
     const [sample = []] = fc.sample(rows, 1);
     await insert(sample.map((one, index) => ({ ...one, stream: `${index} ${one.stream}` })));
-    const copied = await allOf(store.readAll());
     const read = await allOf(store.readAll({ direction: 'backwards' }));
-    expect(copied).to.have.length(300);
-    expect(plain(copied)).to.deep.equal(plain(read.reverse()));
-    for (const event of copied) expect(bytesOf(event).equals(encoded(event)), event.id).to.equal(true);
+    let pages = 0;
+    for await (const copied of store.readAll()) {
+      pages += 1;
+      expect(copied).to.have.length(300);
+      expect(plain(copied)).to.deep.equal(plain(read.toReversed()));
+      for (const event of copied) expectBytes(event);
+    }
+    expect(pages).to.equal(1);
   });
 
   it('of many streams that are read at once hold what each holds by itself, whatever its name', async () => {
@@ -190,12 +194,61 @@ describe('pages of the log that are copied', () => {
       created: '2026-01-31T12:00:00Z',
     }));
     await insert(rows);
-    const [[first] = []] = await pagesOf();
-    if (!first) throw new Error('There is an event.');
-    expect(EncodedEvent.bytesOf(first)).to.equal(encoded(first).length);
-    expect(EncodedEvent.bytesOf({ ...first, data: '{"altered":1}' })).to.equal(0);
+    for await (const [first] of store.readAll()) {
+      if (!first) throw new Error('There is an event.');
+      expectBytes(first);
+      expect(EncodedEvent.bytesOf({ ...first, data: '{"altered":1}' })).to.equal(0);
+    }
+  });
+
+  describe('one after another', () => {
+    beforeEach(() =>
+      pool.query(
+        `insert into log.events
+         select n, 'spec-' || n, 0, gen_random_uuid(), 'Happened', to_json('event ' || n), '{}', now()
+           from generate_series(1, 5000) n`,
+      ),
+    );
+
+    it('have bytes until the next is asked for, and hold the same without', async () => {
+      const read = plain(await allOf(store.readAll({ direction: 'backwards' }))).reverse();
+      const before: RecordedEvent[] = [];
+      for await (const page of store.readAll()) {
+        for (const event of page) expectBytes(event);
+        expect(before.filter((event) => bytesOf(event).length > 0)).to.deep.equal([]);
+        before.push(...page);
+      }
+      expect(plain(before)).to.deep.equal(read);
+    });
+
+    it('have bytes until the one after the next is asked for, if the log is followed', async () => {
+      const ending = new AbortController();
+      const messages = store
+        .subscribeToAll({ signal: ending.signal, pageSize: 1_000 })
+        [Symbol.asyncIterator]();
+      const next = async () => {
+        const { value: message } = await messages.next();
+        return message?.kind === 'events' ? (message.events as readonly RecordedEvent[]) : [];
+      };
+      // The driver reads the first, since nobody knows yet how many there are.
+      await next();
+      let [last, page] = [await next(), await next()];
+      while (page.length > 0) {
+        for (const event of [...last, ...page]) expectBytes(event);
+        const passed = last;
+        [last, page] = [page, await next()];
+        expect(passed.filter((event) => bytesOf(event).length > 0)).to.deep.equal([]);
+      }
+      expect(last.at(-1)?.position).to.equal('5000');
+      ending.abort();
+      await messages.return?.();
+    });
   });
 });
+
+function expectBytes(event: RecordedEvent): void {
+  expect(bytesOf(event).equals(encoded(event)), event.id).to.equal(true);
+}
 
 function bytesOf(event: RecordedEvent): Buffer {
   const bytes = Buffer.alloc(EncodedEvent.bytesOf(event));

@@ -3,7 +3,7 @@
  * three times as long, and the bytes would be gone that the chain of hashes covers.
  */
 import type { Pool } from '@coffer/database';
-import { EncodedEvent } from '../encodedEvent.ts';
+import { EncodedEvent, type PageBytes } from '../encodedEvent.ts';
 import type { Position, RecordedEvent, StreamTail } from '../port.ts';
 import {
   arrayOfIntegers,
@@ -15,7 +15,7 @@ import {
   integerText,
   lengthOf,
   readRows,
-  roomFor,
+  type SpareRooms,
   TooManyBytesError,
   TRAILER_BYTES,
   UUID_BYTES,
@@ -44,11 +44,14 @@ export interface LogPage {
   /** Where the next page begins; undefined for a page without events. */
   readonly nextFrom: string | undefined;
   readonly events: () => readonly RecordedEvent[];
+  /** The bytes from which the events were made are no longer needed. */
+  readonly release?: () => void;
 }
 
 export interface CopiedPage extends LogPage {
-  /** Without the bytes of the page, which they would keep alive. */
+  /** Without the bytes of the page, which are released. */
   readonly plainEvents: () => readonly RecordedEvent[];
+  readonly release: () => void;
 }
 
 /**
@@ -57,6 +60,7 @@ export interface CopiedPage extends LogPage {
  */
 export async function copyPage(
   pool: Pool,
+  rooms: SpareRooms,
   { after, limit, timeoutMs }: { readonly after: string; readonly limit: number; readonly timeoutMs: number },
 ): Promise<CopiedPage | undefined> {
   // Numbers, so that they need no quoting: COPY takes no parameters.
@@ -65,7 +69,7 @@ export async function copyPage(
   let copied: CopiedRows;
   try {
     copied = await copyRows(pool, query, {
-      room: roomFor(limit * ROOM_BYTES),
+      room: rooms.take(limit * ROOM_BYTES),
       timeoutMs,
       maximumBytes: MOST_BYTES,
     });
@@ -73,22 +77,31 @@ export async function copyPage(
     if (error instanceof TooManyBytesError) return undefined;
     throw error;
   }
-  const { count, page } = copied;
+  const { count, page, room } = copied;
+  const bytes: PageBytes = { held: page };
+  const release = () => {
+    // Once only: the memory may be somebody else's by then.
+    if (bytes.held) rooms.giveBack(room);
+    bytes.held = undefined;
+  };
   return {
     count,
     bytes: page.length,
     isFull: count === most,
     nextFrom: count > 0 ? integerText(viewOf(page), page.length - TRAILER_BYTES - INT8_BYTES) : undefined,
-    events: () => eventsIn(page, encodedEvent),
-    plainEvents: () => eventsIn(page, plainEvent),
+    events: () => eventsIn(page, (event, from, to) => new EncodedEvent(event, bytes, from, to)),
+    plainEvents() {
+      const events = eventsIn(page, plainEvent);
+      release();
+      return events;
+    },
+    release,
   };
 }
 
-type MakeEvent = (event: RecordedEvent, page: Buffer, from: number, to: number) => RecordedEvent;
+type MakeEvent = (event: RecordedEvent, from: number, to: number) => RecordedEvent;
 
 const plainEvent: MakeEvent = (event) => event;
-
-const encodedEvent: MakeEvent = (event, page, from, to) => new EncodedEvent(event, page, from, to);
 
 function eventsIn(page: Buffer, make: MakeEvent): readonly RecordedEvent[] {
   const events: RecordedEvent[] = [];
@@ -155,7 +168,7 @@ function addEvent(
     metadata: textAt(page, metadata, metadataEnd),
     recordedAt: timeAt(view, created),
   };
-  events.push(make(event, page, id, metadataEnd));
+  events.push(make(event, id, metadataEnd));
   return position + INT8_BYTES;
 }
 

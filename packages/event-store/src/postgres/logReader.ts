@@ -12,7 +12,7 @@ import type {
   StreamHead,
   StreamTail,
 } from '../port.ts';
-import { createSpareRoom } from './binaryCopy.ts';
+import { createSpareRooms } from './binaryCopy.ts';
 import { copyPage, copyTails, type LogPage } from './copiedPages.ts';
 import { isOwnMistake, isRefused } from './failures.ts';
 import {
@@ -33,6 +33,8 @@ const LARGEST_PAGE = 2_000;
 /** A smaller page is read by a prepared statement, which need not be planned. */
 const LEAST_COPIED = 250;
 const LEAST_COPIED_TAILS = 16;
+/** Of pages that are copied, for one that is handled, the next, and another reader's; most pages are of small events. */
+const ROOMS_OF_PAGES = { most: 3, mostBytesEach: 2 * 1024 * 1024 };
 /** A server silent for this long counts as away; otherwise a reader would wait for ever. */
 const READ_TIMEOUT_MS = 15_000;
 /** Larger than any revision or position. */
@@ -116,7 +118,12 @@ export function createLogReader(pool: Pool) {
       const size = after ? pageSize + 1 : pageSize;
       const before = after ? BigInt(after.position) - 1n : 0n;
       const page = isBehind && pageSize >= LEAST_COPIED ? await copied(`${before}`, size) : undefined;
-      if (page) return { events: keepsBytes ? page.events() : page.plainEvents(), isFull: page.isFull };
+      if (page) {
+        const { isFull, release } = page;
+        return keepsBytes
+          ? { events: page.events(), isFull, release }
+          : { events: page.plainEvents(), isFull };
+      }
       const rows = await query<EventRow>('coffer-log-from', PAGE_FROM, [`${before + 1n}`, size]);
       const isFull = rows.length === size || fillPage(rows.slice(1));
       return { events: rows.map(recordedEvent), isFull };
@@ -185,7 +192,8 @@ export function createLogReader(pool: Pool) {
 
 /** What is asked of the database, with failures as readers know them. */
 function createReads(pool: Pool) {
-  const roomOfTails = createSpareRoom();
+  const roomOfTails = createSpareRooms();
+  const roomsOfPages = createSpareRooms(ROOMS_OF_PAGES);
   return {
     async query<Row extends readonly unknown[]>(
       name: string,
@@ -199,7 +207,7 @@ function createReads(pool: Pool) {
     },
 
     copied: (after: string, limit: number) =>
-      answered(() => copyPage(pool, { after, limit, timeoutMs: READ_TIMEOUT_MS })),
+      answered(() => copyPage(pool, roomsOfPages, { after, limit, timeoutMs: READ_TIMEOUT_MS })),
 
     async tailsCopied(tails: readonly StreamTail[], limit: number) {
       const within = { limit, room: roomOfTails.take(), timeoutMs: READ_TIMEOUT_MS };
@@ -235,6 +243,7 @@ function pageOf(rows: readonly EventRow[], size: number, nextFrom: (last: EventR
   };
 }
 
+/** Events have their bytes until the next page is asked for. */
 async function* pages(
   limit: number,
   firstFrom: string,
@@ -245,7 +254,7 @@ async function* pages(
   let upcoming = left > 0 ? fetch(firstFrom, size) : undefined;
   while (upcoming) {
     const page: LogPage = await upcoming;
-    const { count, bytes, isFull, nextFrom } = page;
+    const { count, bytes, isFull, nextFrom, events, release } = page;
     if (nextFrom === undefined) return;
     left -= count;
     const fitting = Math.floor((PAGE_BYTES * count) / Math.max(1, bytes));
@@ -253,6 +262,7 @@ async function* pages(
     upcoming = isFull && left > 0 ? fetch(nextFrom, size) : undefined;
     // It fails where it is awaited; a reader that stops before does not care.
     upcoming?.catch(() => undefined);
-    yield page.events();
+    yield events();
+    release?.();
   }
 }

@@ -10,12 +10,14 @@ export interface EventPage {
   readonly events: readonly RecordedEvent[];
   /** Whether there may be more: it has as many events as were asked for, or as many bytes as a page has. */
   readonly isFull: boolean;
+  /** The bytes that its events keep are no longer needed. */
+  readonly release?: () => void;
 }
 
 export interface PageNeed {
   /** Whether as many events as were asked for are expected. */
   readonly isBehind: boolean;
-  /** Whether the events should keep the bytes from which they were read, those of the whole page. */
+  /** Whether the events should keep the bytes from which they were read, until the page is released. */
   readonly keepsBytes: boolean;
 }
 

@@ -30,7 +30,7 @@ import {
   arrayOfIntegers,
   arrayOfTexts,
   copyRows,
-  createSpareRoom,
+  createSpareRooms,
   INT8_BYTES,
   integerAt,
   LEAST_ROOM_BYTES,
@@ -82,7 +82,7 @@ export function createPostgresSnapshotStore(
   { secret, onForged, loadTimeoutMs = 3_000 }: SnapshotStoreOptions,
 ): SnapshotStore & KeptSnapshots {
   const key = createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', 'coffer snapshots', 32)));
-  const spareRoom = createSpareRoom();
+  const spareRooms = createSpareRooms();
 
   /** Covers the whole row. With the length of the facts, so that they end nowhere else. */
   const macOf = (
@@ -137,7 +137,7 @@ export function createPostgresSnapshotStore(
       places: readonly Place[],
       restore: (place: Place, snapshot: Snapshot) => Restored,
     ) {
-      const { rows, room } = await rowsOf(places, { room: spareRoom.take(), timeoutMs: loadTimeoutMs });
+      const { rows, room } = await rowsOf(places, { room: spareRooms.take(), timeoutMs: loadTimeoutMs });
       const restored: (Restored | undefined)[] = [];
       const endTurn = inTurns();
       for (const [index, place] of places.entries()) {
@@ -147,7 +147,7 @@ export function createPostgresSnapshotStore(
         restored.push(kept?.isAuthentic ? restore(place, snapshotIn(kept)) : undefined);
         await endTurn();
       }
-      spareRoom.giveBack(room);
+      spareRooms.giveBack(room);
       return restored;
     },
     async save(snapshots) {

@@ -29,10 +29,12 @@ export async function* subscription(
   let place = after;
   let isLive = false;
   let isBehind = false;
+  /** A reader asks for the next page before it handles this one, so that this one's bytes are needed until the one after. */
+  let releaseLast: EventPage['release'];
   let upcoming = ask();
   while (!signal.aborted) {
     const { wakeupsSeen, page } = upcoming;
-    const { events, isFull } = await page;
+    const { events, isFull, release } = await page;
     if (signal.aborted) return;
     const last = events.at(-1);
     if (last) place = { position: last.position, eventId: last.id };
@@ -42,7 +44,11 @@ export async function* subscription(
       isLive = false;
       if (readAhead) upcoming = ask();
     }
-    if (last) yield { kind: 'events', events };
+    if (last) {
+      yield { kind: 'events', events };
+      releaseLast?.();
+      releaseLast = release;
+    }
     if (isFull) {
       if (!readAhead) upcoming = ask();
       continue;
@@ -70,7 +76,7 @@ export async function* subscription(
     for (let attempt = 0; ; attempt++) {
       try {
         const found = await pageFrom({ from, pageSize, wakeupsSeen, takesRecent, isBehind });
-        return { events: eventsAfter(from, found.events), isFull: found.isFull };
+        return { ...found, events: eventsAfter(from, found.events) };
       } catch (error) {
         if (!(error instanceof StoreUnreachableError)) throw error;
         const waitMs = RETRY_DELAYS_MS[Math.min(attempt, RETRY_DELAYS_MS.length - 1)];
