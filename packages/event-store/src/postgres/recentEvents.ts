@@ -2,7 +2,8 @@
 import { comparePositions, distance } from '../decimalPosition.ts';
 import type { LogPlace, RecordedEvent } from '../port.ts';
 
-const MOST_EVENTS = 6_000;
+/** Readers that keep up ask for those of the last 300 ms at most. What is kept for longer is old for the collector when it goes. */
+const MOST_EVENTS = 2_000;
 /** Of data and metadata. */
 const MOST_CHARACTERS = 4 * 1024 * 1024;
 /** Without a look at their end for so long, they are not trusted: the log may have been restored to an older state. */
