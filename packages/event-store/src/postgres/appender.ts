@@ -12,6 +12,7 @@ import {
   WrongExpectedRevisionError,
 } from '../errors.ts';
 import type { AppendRequest, AppendResult, Position } from '../port.ts';
+import { createAnnouncements } from './announcements.ts';
 import { appendCall, type BatchRow, outcomesOf } from './appendCall.ts';
 import { createAppendConnection, withinReplyTime } from './appendConnection.ts';
 import { type AppendEntry, type AppendGroup, createAppendQueue } from './appendQueue.ts';
@@ -44,6 +45,7 @@ const BATCHES_IN_FLIGHT = 2;
 export function createAppender(options: AppenderOptions): Appender {
   const queue = createAppendQueue(options);
   const connection = createAppendConnection(options);
+  const announcements = createAnnouncements();
   let inFlight = 0;
   let pumpScheduled = false;
   /** Denied entries that may be retries are looked up on the side, so that they hold up no batch. */
@@ -77,6 +79,7 @@ export function createAppender(options: AppenderOptions): Appender {
         onIdle = resolve;
       });
     }
+    announcements.end();
     await connection.end();
   }
 
@@ -128,7 +131,12 @@ export function createAppender(options: AppenderOptions): Appender {
       await failed(client, batch, error);
       return;
     }
-    await sendAlone(settle(batch, row));
+    const { wroteSome, undecided } = settle(batch, row);
+    if (wroteSome) {
+      options.onAppended();
+      announcements.made(client);
+    }
+    await sendAlone(undecided);
   }
 
   /** One after the other, in their order. */
@@ -156,8 +164,11 @@ export function createAppender(options: AppenderOptions): Appender {
     entries[0]?.reject(refusalOf(cause));
   }
 
-  /** Answers what is decided; the appends of a group that was not written as one are returned. */
-  function settle(batch: readonly AppendGroup[], row: BatchRow): readonly AppendEntry[] {
+  /** Answers what is decided; the appends of a group that was not written as one are undecided. */
+  function settle(
+    batch: readonly AppendGroup[],
+    row: BatchRow,
+  ): { readonly wroteSome: boolean; readonly undecided: readonly AppendEntry[] } {
     const undecided: AppendEntry[] = [];
     let wroteSome = false;
     for (const { entry, ...decided } of outcomesOf(batch, row)) {
@@ -178,8 +189,7 @@ export function createAppender(options: AppenderOptions): Appender {
           undecided.push(entry);
       }
     }
-    if (wroteSome) options.onAppended();
-    return undecided;
+    return { wroteSome, undecided };
   }
 
   async function lookUp(denied: AppendEntry, currentRevision: number): Promise<void> {

@@ -36,19 +36,25 @@ describe('wake-ups', () => {
     await wakeups.moreThan(0, NEVER_MS, signal);
 
     const other = opened(createPostgresEventStore({ connectionString, applicationName: 'other' }));
-    const wakesOnAppend = async (): Promise<void> => {
+    const append = () =>
+      other.append({ stream: streamName(), expectedRevision: 'noStream', events: newEvents(1) });
+    const wakesAfter = async (action: () => Promise<unknown>): Promise<void> => {
       const seen = wakeups.count;
-      await other.append({ stream: streamName(), expectedRevision: 'noStream', events: newEvents(1) });
+      await action();
       await wakeups.moreThan(seen, NEVER_MS, signal);
     };
-    await wakesOnAppend();
-    await wakesOnAppend();
+    await wakesAfter(append);
+    await wakesAfter(append);
 
-    const seen = wakeups.count;
-    await pool.query(`select pg_terminate_backend(pid) from pg_stat_activity
-                      where application_name = 'listener-listen' and datname = current_database()`);
-    await wakeups.moreThan(seen, NEVER_MS, signal);
-    await wakesOnAppend();
+    await wakesAfter(() =>
+      pool.query(`select pg_terminate_backend(pid) from pg_stat_activity
+                  where application_name = 'listener-listen' and datname = current_database()`),
+    );
+    await wakesAfter(append);
+    await wakesAfter(async () => {
+      await append();
+      await other.close();
+    });
   });
 
   it('are not waited for when one has come since, on timeout, or when aborted', async () => {

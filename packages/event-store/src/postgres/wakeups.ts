@@ -1,6 +1,6 @@
 /**
- * Tells readers about new events: at once for appends of this process, by one notification per batch for those of
- * others. A lost notification only delays readers until the next poll.
+ * Tells readers about new events: at once for appends of this process, by notifications for those of others. A lost
+ * notification only delays readers until the next poll.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
