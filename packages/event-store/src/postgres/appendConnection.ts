@@ -14,6 +14,9 @@ export interface AppendConnection {
   end(): Promise<void>;
 }
 
+/** Where batches are small, the server would plan the statements of the append function anew for each: ADR 0077. */
+const SETTINGS = '-c default_transaction_isolation=read\\ committed -c plan_cache_mode=force_generic_plan';
+
 /** A reply that has not arrived by then will not arrive. */
 const REPLY_TIMEOUT_MS = 15_000;
 
@@ -51,7 +54,7 @@ export function createAppendConnection(options: {
       connectionTimeoutMillis: openingTimeoutMs,
       keepAlive: true,
       pipeline: true,
-      options: '-c default_transaction_isolation=read\\ committed',
+      options: SETTINGS,
     });
     // A lost connection fails the batches in flight; the next batch opens another.
     client.on('error', () => drop(client));

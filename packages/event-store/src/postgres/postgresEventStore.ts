@@ -21,10 +21,11 @@ export interface PostgresEventStoreOptions extends QueueLimits {
 
 /**
  * A prepared read keeps the plan made while the table was small, when a full scan is cheapest, until the table is
- * analyzed again; by then it may be large. Every read of the log has an index in its order. Times are formatted as
- * `rows.ts` parses them.
+ * analyzed again; by then it may be large. Every read of the log has an index in its order, so that a plan for any values
+ * serves all: ADR 0077. Times are formatted as `rows.ts` parses them.
  */
-const READ_SETTINGS = '-c enable_seqscan=off -c enable_bitmapscan=off -c timezone=UTC -c datestyle=ISO';
+const READ_SETTINGS =
+  '-c enable_seqscan=off -c enable_bitmapscan=off -c plan_cache_mode=force_generic_plan -c timezone=UTC -c datestyle=ISO';
 
 export const logMigrations: Migrations = { schema: 'log', folder: join(import.meta.dirname, 'migrations') };
 
