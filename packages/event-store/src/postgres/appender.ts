@@ -131,7 +131,8 @@ export function createAppender(options: AppenderOptions): Appender {
       await failed(client, batch, error);
       return;
     }
-    const { wroteSome, undecided } = settle(batch, row);
+    const { wroteSome, denied, undecided } = settle(batch, row);
+    for (const { entry, currentRevision } of denied) void lookUp(entry, currentRevision);
     if (wroteSome) {
       options.onAppended();
       announcements.made(client);
@@ -164,34 +165,6 @@ export function createAppender(options: AppenderOptions): Appender {
     entries[0]?.reject(refusalOf(cause));
   }
 
-  /** Answers what is decided; the appends of a group that was not written as one are undecided. */
-  function settle(
-    batch: readonly AppendGroup[],
-    row: BatchRow,
-  ): { readonly wroteSome: boolean; readonly undecided: readonly AppendEntry[] } {
-    const undecided: AppendEntry[] = [];
-    let wroteSome = false;
-    for (const { entry, ...decided } of outcomesOf(batch, row)) {
-      switch (decided.outcome) {
-        case 'stands':
-          wroteSome ||= !decided.result.alreadyAppended;
-          entry.resolve(decided.result);
-          break;
-        case 'rewritten': {
-          const { stream } = entry.request;
-          entry.reject(new LogRewrittenError(`Stream ${stream} holds another event than was read.`));
-          break;
-        }
-        case 'denied':
-          void lookUp(entry, decided.currentRevision);
-          break;
-        case 'undecided':
-          undecided.push(entry);
-      }
-    }
-    return { wroteSome, undecided };
-  }
-
   async function lookUp(denied: AppendEntry, currentRevision: number): Promise<void> {
     lookups += 1;
     await answerDenied(denied, currentRevision, options.findAppended);
@@ -211,6 +184,40 @@ const answerTo = (client: pg.Client, batch: readonly AppendGroup[]) =>
 
 const entriesOf = (batch: readonly AppendGroup[]): readonly AppendEntry[] =>
   batch.flatMap(({ entries }) => entries);
+
+interface Settled {
+  readonly wroteSome: boolean;
+  /** Not at the expected revision. */
+  readonly denied: readonly { readonly entry: AppendEntry; readonly currentRevision: number }[];
+  /** Of groups that were not written as one. */
+  readonly undecided: readonly AppendEntry[];
+}
+
+/** Answers what is decided. */
+function settle(batch: readonly AppendGroup[], row: BatchRow): Settled {
+  const denied: Settled['denied'][number][] = [];
+  const undecided: AppendEntry[] = [];
+  let wroteSome = false;
+  for (const { entry, ...decided } of outcomesOf(batch, row)) {
+    switch (decided.outcome) {
+      case 'stands':
+        wroteSome ||= !decided.result.alreadyAppended;
+        entry.resolve(decided.result);
+        break;
+      case 'rewritten': {
+        const { stream } = entry.request;
+        entry.reject(new LogRewrittenError(`Stream ${stream} holds another event than was read.`));
+        break;
+      }
+      case 'denied':
+        denied.push({ entry, currentRevision: decided.currentRevision });
+        break;
+      case 'undecided':
+        undecided.push(entry);
+    }
+  }
+  return { wroteSome, denied, undecided };
+}
 
 /** Not at the expected revision: a retry whose events are already there, or a conflict. Never rejects. */
 async function answerDenied(
