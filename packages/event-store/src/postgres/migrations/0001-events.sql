@@ -106,6 +106,10 @@ begin
     from unnest(event_entry, event_place, event_id, event_type, event_data, event_metadata)
       with ordinality as event(entry, place, id, type, data, metadata, number)
     where verdicts[event.entry] = 0;
+  else
+    return;
   end if;
+
+  perform pg_notify('coffer_log', '');
 end
 $$;
