@@ -9,6 +9,8 @@ import type { EventStore, Position, RecordedEvent } from '../port.ts';
 import { allOf } from '../testing/events.ts';
 import { follow } from '../testing/follow.ts';
 import { logTemplate } from '../testing/logDatabase.ts';
+import { createSpareRooms } from './binaryCopy.ts';
+import { copyPage } from './copiedPages.ts';
 import { createPostgresEventStore } from './postgresEventStore.ts';
 
 describe('pages of the log that are copied', () => {
@@ -219,6 +221,27 @@ describe('pages of the log that are copied', () => {
         before.push(...page);
       }
       expect(plain(before)).to.deep.equal(read);
+    });
+
+    it('give their memory back once: when they are released, or made into events without bytes', async () => {
+      const given: Buffer[] = [];
+      const rooms = { ...createSpareRooms(), giveBack: (room: Buffer) => given.push(room) };
+      const copied = async () => {
+        const page = await copyPage(pool, rooms, { after: '0', limit: 10, timeoutMs: 10_000 });
+        if (!page) throw new Error('They are small.');
+        return page;
+      };
+      const released = await copied();
+      expect(released.events().map(bytesOf)).to.satisfy((all: Buffer[]) =>
+        all.every(({ length }) => length > 0),
+      );
+      expect(given).to.have.length(0);
+      released.release();
+      released.release();
+      expect(given).to.have.length(1);
+      const made = await copied();
+      expect(made.plainEvents().map(bytesOf)).to.deep.equal(Array(10).fill(Buffer.alloc(0)));
+      expect(given).to.have.length(2);
     });
 
     it('have bytes until the one after the next is asked for, if the log is followed', async () => {

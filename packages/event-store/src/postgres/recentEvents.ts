@@ -2,7 +2,7 @@
 import { comparePositions, distance } from '../decimalPosition.ts';
 import type { LogPlace, RecordedEvent } from '../port.ts';
 
-/** Readers that keep up ask for those of the last 300 ms at most. What is kept for longer is old for the collector when it goes. */
+/** At as many bets as two cores answer, three reads of a thousand asked for more. What is kept for longer is old for the collector when it goes. */
 const MOST_EVENTS = 2_000;
 /** Of data and metadata. */
 const MOST_CHARACTERS = 4 * 1024 * 1024;
