@@ -88,11 +88,7 @@ describe('projections that are held at a place', () => {
 
   for (const [how, isUnhurried, order] of [
     ['while it takes some', false, ['1', '2', '3', 'taken', 'taken']],
-    [
-      'page by page, each after the last one, if it is not in a hurry',
-      true,
-      [1, 2, 3].flatMap((page) => [`${page}`, 'taken']),
-    ],
+    ['after it has taken some, if it is not in a hurry', true, ['1', '2', 'taken', '3', 'taken']],
   ] as const) {
     it(`reads on ${how}`, async () => {
       world.log.append(3, 'Happened', 'x'.repeat(5 * 1024 * 1024));
@@ -115,12 +111,42 @@ describe('projections that are held at a place', () => {
       });
       await held.advance(placeOf(3), {
         signal,
-        isUnhurried: () => isUnhurried,
+        pace: { isUnhurried: () => isUnhurried, rest: async () => undefined },
         onProgress: () => void seen.push('taken'),
       });
       expect(seen).to.deep.equal(order);
     });
   }
+
+  it('rests before each statement, and after each transaction', async () => {
+    world.log.append(3);
+    const held = await holdProjections({
+      pool: world.pool,
+      store: world.log.store,
+      key: { schema: SCHEMA, name: NAME },
+      projections: [writesRows('A'), { apply: async (db) => void (await db.query('select 1')) }],
+    });
+    const rowsAtRest: number[] = [];
+    const rest = async () => void rowsAtRest.push((await rows()).length);
+    await held.advance(placeOf(3), { signal, pace: { isUnhurried: () => true, rest } });
+    expect(rowsAtRest).to.deep.equal([0, 0, 3]);
+  });
+
+  it('ends at once when it is told to while it rests, and blames no event', async () => {
+    world.log.append(3);
+    const held = await hold();
+    const stopping = new AbortController();
+    const rest = async () => {
+      stopping.abort(new Error('the service stops'));
+      throw stopping.signal.reason;
+    };
+    const pace = { isUnhurried: () => true, rest };
+    const failure = await failureOf(held.advance(placeOf(3), { signal: stopping.signal, pace }));
+    expect(failure).to.equal(stopping.signal.reason);
+    expect([await rows(), held.checkpoint()]).to.deep.equal([[], undefined]);
+    await held.advance(placeOf(3), { signal });
+    expect(await rows()).to.deep.equal(['1 A', '2 A', '3 A']);
+  });
 
   for (const [poison, projection] of Object.entries(POISONS)) {
     it(`stops in the middle of many before ${poison}, and keeps those before it`, async () => {

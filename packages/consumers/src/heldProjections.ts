@@ -37,10 +37,17 @@ export interface HeldProjections {
 
 interface AdvanceOptions {
   readonly signal: AbortSignal;
-  /** Called with the ordinal reached, after each page; what it returns is awaited before the next one is taken. */
-  readonly onProgress?: (ordinal: number) => void | Promise<void>;
-  /** Whether others count for more than speed: then pages are taken one by one, each read only after all that. Default: no. */
-  readonly isUnhurried?: () => boolean;
+  /** Called with the ordinal reached, after each page. */
+  readonly onProgress?: (ordinal: number) => void;
+  /** Default: as fast as it can. */
+  readonly pace?: Pace;
+}
+
+export interface Pace {
+  /** Whether others count for more than speed: then nothing is read while events are taken. */
+  readonly isUnhurried: () => boolean;
+  /** Awaited before each statement and after each transaction. Throws the signal's reason. */
+  readonly rest: (signal: AbortSignal) => Promise<void>;
 }
 
 /** A page that takes longer is aborted. */
@@ -62,12 +69,14 @@ export interface HoldOptions {
 export async function holdProjections(options: HoldOptions): Promise<HeldProjections> {
   const { pool, store, key, projections, isSkipped = nothingIsSkipped, pageSize = PAGE_SIZE } = options;
   const { epoch, place } = await claim(pool, key);
+  let rest: (() => Promise<void>) | undefined;
   const work = beginProjecting(projections, {
     pool,
     place,
     leaseMs: PAGE_TIMEOUT_MS,
     save: (db, from, to) => saveCheckpoint(db, key, epoch, { from, to }),
     isSkipped: (event) => isSkipped(key.name, event),
+    rest: async () => rest?.(),
   });
   return {
     checkpoint: work.place,
@@ -79,16 +88,17 @@ export async function holdProjections(options: HoldOptions): Promise<HeldProject
   async function takeUpTo(
     to: LogPlace | undefined,
     take: (events: readonly RecordedEvent[]) => Promise<void>,
-    { signal, onProgress, isUnhurried = () => false }: AdvanceOptions,
+    { signal, onProgress, pace }: AdvanceOptions,
   ): Promise<void> {
     const isThere = () => hasReached(store, work.place(), to);
     if (!to || isThere()) return;
 
+    rest = pace && (() => pace.rest(signal));
+    const isUnhurried = () => pace?.isUnhurried() ?? false;
     const reading = new AbortController();
     const ended = AbortSignal.any([reading.signal, signal]);
     const pages = pagesUpTo(store.subscribeToAll({ after: work.place(), signal: ended, pageSize }), to);
-    const next = gatherer(pages);
-    const gather = () => next(isUnhurried() ? 1 : GATHERED_EVENTS);
+    const gather = gatherer(pages);
     let upcoming: ReturnType<typeof gather> | undefined;
     /** False at the end. A function, so that nothing holds the events once they are taken. */
     const takeNext = async (): Promise<boolean> => {
@@ -105,7 +115,8 @@ export async function holdProjections(options: HoldOptions): Promise<HeldProject
     };
     try {
       while (await takeNext()) {
-        await onProgress?.(work.place()?.ordinal ?? 0);
+        onProgress?.(work.place()?.ordinal ?? 0);
+        await rest?.();
         if (!isThere()) continue;
         const reached = work.place();
         if (reached?.position === to.position && reached.eventId !== to.eventId) throw rewritten(to);
@@ -146,14 +157,14 @@ const GATHERED_CHARACTERS = 8 * 1024 * 1024;
 /** Gives the pages that hold so many of the next ones, none at the end. What comes before a failure is still given. */
 function gatherer(
   pages: AsyncIterator<readonly RecordedEvent[]>,
-): (enough: number) => Promise<readonly RecordedEvent[]> {
+): () => Promise<readonly RecordedEvent[]> {
   let failed: { readonly error: unknown } | undefined;
-  return async (enough) => {
+  return async () => {
     if (failed) throw failed.error;
     let events: readonly RecordedEvent[] = [];
     let characters = 0;
     try {
-      while (events.length < enough && characters < GATHERED_CHARACTERS) {
+      while (events.length < GATHERED_EVENTS && characters < GATHERED_CHARACTERS) {
         const { done, value: page } = await pages.next();
         if (done) break;
         for (const event of page) characters += event.data.length + event.metadata.length;

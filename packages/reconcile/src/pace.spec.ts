@@ -35,6 +35,12 @@ describe('a run that nobody waits for', () => {
     expect(run.rests).to.deep.equal([500, 1_250]);
   });
 
+  it('does not rest from less than 4 ms of work, but counts it', async () => {
+    const run = work();
+    for (const tookMs of [3, 2, 1]) await run.part(tookMs);
+    expect(run.rests).to.deep.equal([25]);
+  });
+
   it('goes on at once from when somebody waits for it', async () => {
     const run = work();
     await run.part(100);

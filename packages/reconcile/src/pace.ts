@@ -1,16 +1,16 @@
 /** How a run that nobody waits for leaves the machine to those who play. ADR 0065. */
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Pace as PaceOfProjections } from '@coffer/consumers';
 
-export interface Pace {
+/** Unhurried as the last rest found it, and at its beginning. A rest ends at once if somebody waits for the run. */
+export interface Pace extends PaceOfProjections {
   readonly isAwaited: () => Promise<boolean>;
-  /** As the last rest found it; a run begins unhurried. */
-  readonly isUnhurried: () => boolean;
-  /** After each part of the work; returns at once if somebody waits for it. Throws the signal's reason. */
-  readonly rest: (signal: AbortSignal) => Promise<void>;
 }
 
 /** A sixth of the time is worked: on two busy cores 4,000 to 10,000 events a second. */
 const REST_PER_WORK = 5;
+/** Less work is not worth a rest. */
+const LEAST_WORK_MS = 4;
 /** A run that has taken so long rests less: it must reach the end of a log that grows faster than that. */
 const LATE_AFTER_MS = 15 * 60 * 1000;
 const LATE_REST_PER_WORK = 1;
@@ -33,7 +33,9 @@ export function createPace({
     isAwaited,
     isUnhurried: () => isUnhurried,
     async rest(signal) {
+      signal.throwIfAborted();
       const workedMs = nowMs() - workedFromMs;
+      if (workedMs < LEAST_WORK_MS) return;
       const isLate = nowMs() - begunMs > LATE_AFTER_MS;
       isUnhurried = !(await isAwaited());
       if (isUnhurried) await wait((isLate ? LATE_REST_PER_WORK : REST_PER_WORK) * workedMs, signal);

@@ -148,11 +148,8 @@ async function approach(
     isNear = left < FEW_EVENTS || left >= before;
     await held.advance(target, {
       signal,
-      async onProgress(done) {
-        onProgress?.({ done, of });
-        await pace?.rest(signal);
-      },
-      isUnhurried: () => pace?.isUnhurried() ?? false,
+      onProgress: (done) => onProgress?.({ done, of }),
+      ...(pace && { pace }),
     });
   }
 }
