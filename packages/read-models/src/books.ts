@@ -97,6 +97,8 @@ export function projectBooks(
       balanceRows.forget();
     },
     async apply(db, events, before) {
+      accountRows.passed(events.length);
+      balanceRows.passed(events.length);
       const numbered = events.map((event, index) => ({ event, logOrdinal: before + index + 1 }));
       const others = await newOnes(db, schema, otherEntriesIn(numbered, otherPostings));
       const concerned = numbered.filter(

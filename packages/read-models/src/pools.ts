@@ -92,6 +92,7 @@ export function projectPools(schema: string, pools: PoolsProjection): Projection
   return {
     forget: cache.forget,
     async apply(db, events, ordinalBefore) {
+      cache.passed(events.length);
       const concerned = events.flatMap((event, index): ConcerningEvent[] => {
         const credit = pools.creditOf(event);
         if (!credit && !pools.concerns(event)) return [];

@@ -3,22 +3,42 @@ import type { Queryable } from '@coffer/database';
 import type { RowTable, StoredRow } from './rowTable.ts';
 
 /** Few rows change often: those of the sessions being played. The others are read when needed. */
-const MAX_REMEMBERED_ROWS = 10_000;
+const MOST_ROWS = 10_000;
+/** A row that was not written for so many is of a session that ended, or rests. */
+const EVENTS_A_GENERATION = 20_000;
 
 export type RowCache<Row> = ReturnType<typeof createRowCache<Row>>;
 
 /** Rows may be cached because nobody else writes them while the projection's consumer has its lease. */
 export function createRowCache<Row>(schema: string, table: RowTable<Row>) {
-  const remembered = new Map<string, StoredRow<Row>>();
+  let recent = new Map<string, StoredRow<Row>>();
+  let former: typeof recent = new Map();
+  let events = 0;
+
+  const beginGeneration = () => {
+    former = recent;
+    recent = new Map();
+    events = 0;
+  };
 
   return {
-    forget: () => remembered.clear(),
+    forget() {
+      beginGeneration();
+      beginGeneration();
+    },
+
+    /** Called with the number of events of each page, whether or not they concern the table. */
+    passed(count: number): void {
+      events += count;
+      if (events >= EVENTS_A_GENERATION) beginGeneration();
+    },
 
     async read(db: Queryable, keys: readonly string[]): Promise<Map<string, StoredRow<Row>>> {
-      const unknown = keys.filter((key) => !remembered.has(key));
+      const known = (key: string) => recent.get(key) ?? former.get(key);
+      const unknown = keys.filter((key) => !known(key));
       const rows = unknown.length > 0 ? await table.read(db, schema, unknown) : new Map();
       for (const key of keys) {
-        const row = remembered.get(key);
+        const row = known(key);
         if (row) rows.set(key, row);
       }
       return rows;
@@ -39,8 +59,12 @@ export function createRowCache<Row>(schema: string, table: RowTable<Row>) {
         return { row, ordinal: known?.ordinal ?? last };
       });
       await table.write(db, schema, numbered);
-      if (remembered.size + numbered.length > MAX_REMEMBERED_ROWS) remembered.clear();
-      for (const stored of numbered) remembered.set(table.keyOf(stored.row), stored);
+      for (const stored of numbered) {
+        const key = table.keyOf(stored.row);
+        former.delete(key);
+        recent.set(key, stored);
+      }
+      if (recent.size + former.size > MOST_ROWS) beginGeneration();
     },
   };
 }

@@ -26,6 +26,7 @@ export function projectRows<Row extends StreamRow>(
   return {
     forget: cache.forget,
     async apply(db, events) {
+      cache.passed(events.length);
       const concerned = events.flatMap((event) => {
         const key = projection.keyOf(event);
         return key === undefined ? [] : [{ key, event }];
