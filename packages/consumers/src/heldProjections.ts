@@ -155,9 +155,7 @@ const GATHERED_EVENTS = 10_000;
 const GATHERED_CHARACTERS = 8 * 1024 * 1024;
 
 /** Gives the pages that hold so many of the next ones, none at the end. What comes before a failure is still given. */
-function gatherer(
-  pages: AsyncIterator<readonly RecordedEvent[]>,
-): () => Promise<readonly RecordedEvent[]> {
+function gatherer(pages: AsyncIterator<readonly RecordedEvent[]>): () => Promise<readonly RecordedEvent[]> {
   let failed: { readonly error: unknown } | undefined;
   return async () => {
     if (failed) throw failed.error;

@@ -40,7 +40,8 @@ describe('the cache of rows', () => {
       points: async (player: string) => (await cache.read(db, [player])).get(player)?.row.points,
     };
   }
-  const players = (count: number, from = 0) => Array.from({ length: count }, (_, index) => `p${from + index}`);
+  const players = (count: number, from = 0) =>
+    Array.from({ length: count }, (_, index) => `p${from + index}`);
 
   it('reads a row once, and knows it as it was written', async () => {
     const { play, points, asked } = cacheOf();
