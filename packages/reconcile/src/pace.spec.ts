@@ -7,9 +7,13 @@ describe('a run that nobody waits for', () => {
   function work() {
     let nowMs = 0;
     let isAwaited = false;
+    let asked = 0;
     const rests: number[] = [];
     const { rest, isUnhurried } = createPace({
-      isAwaited: async () => isAwaited,
+      async isAwaited() {
+        asked += 1;
+        return isAwaited;
+      },
       nowMs: () => nowMs,
       async wait(forMs) {
         rests.push(forMs);
@@ -19,12 +23,13 @@ describe('a run that nobody waits for', () => {
     return {
       rests,
       isUnhurried,
+      asked: () => asked,
       async part(tookMs: number) {
         nowMs += tookMs;
         await rest(signal);
       },
-      await() {
-        isAwaited = true;
+      await(somebody: boolean) {
+        isAwaited = somebody;
       },
     };
   }
@@ -45,10 +50,20 @@ describe('a run that nobody waits for', () => {
     const run = work();
     await run.part(100);
     expect(run.isUnhurried()).to.equal(true);
-    run.await();
+    run.await(true);
     await run.part(100);
     expect(run.rests).to.deep.equal([500]);
     expect(run.isUnhurried()).to.equal(false);
+  });
+
+  it('asks ten times a second while somebody waits, and rests again when nobody does', async () => {
+    const run = work();
+    run.await(true);
+    for (let part = 0; part < 201; part++) await run.part(5);
+    expect(run.asked()).to.equal(11);
+    run.await(false);
+    await run.part(100);
+    expect([run.isUnhurried(), run.rests]).to.deep.equal([true, [500]]);
   });
 
   it('rests as long as it works after a quarter of an hour, so that it reaches the end of a log that grows', async () => {

@@ -11,6 +11,8 @@ export interface Pace extends PaceOfProjections {
 const REST_PER_WORK = 5;
 /** Less work is not worth a rest. */
 const LEAST_WORK_MS = 4;
+/** How often a run that somebody waits for asks whether anybody still does. */
+const ASKS_EVERY_MS = 100;
 /** A run that has taken so long rests less: it must reach the end of a log that grows faster than that. */
 const LATE_AFTER_MS = 15 * 60 * 1000;
 const LATE_REST_PER_WORK = 1;
@@ -37,7 +39,7 @@ export function createPace({
     async rest(signal) {
       signal.throwIfAborted();
       const workedMs = nowMs() - workedFromMs;
-      if (workedMs < LEAST_WORK_MS) return;
+      if (workedMs < (isUnhurried ? LEAST_WORK_MS : ASKS_EVERY_MS)) return;
       const restPerWork = nowMs() - begunMs > LATE_AFTER_MS ? LATE_REST_PER_WORK : REST_PER_WORK;
       isUnhurried = !(await isAwaited());
       if (isUnhurried) await wait(Math.min(restPerWork * workedMs, LONGEST_REST_MS), signal);
