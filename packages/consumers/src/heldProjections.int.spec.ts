@@ -111,42 +111,12 @@ describe('projections that are held at a place', () => {
       });
       await held.advance(placeOf(3), {
         signal,
-        pace: { isUnhurried: () => isUnhurried, rest: async () => undefined },
+        isUnhurried: () => isUnhurried,
         onProgress: () => void seen.push('taken'),
       });
       expect(seen).to.deep.equal(order);
     });
   }
-
-  it('rests before each statement, and after each transaction', async () => {
-    world.log.append(3);
-    const held = await holdProjections({
-      pool: world.pool,
-      store: world.log.store,
-      key: { schema: SCHEMA, name: NAME },
-      projections: [writesRows('A'), { apply: async (db) => void (await db.query('select 1')) }],
-    });
-    const rowsAtRest: number[] = [];
-    const rest = async () => void rowsAtRest.push((await rows()).length);
-    await held.advance(placeOf(3), { signal, pace: { isUnhurried: () => true, rest } });
-    expect(rowsAtRest).to.deep.equal([0, 0, 3]);
-  });
-
-  it('ends at once when it is told to while it rests, and blames no event', async () => {
-    world.log.append(3);
-    const held = await hold();
-    const stopping = new AbortController();
-    const rest = async () => {
-      stopping.abort(new Error('the service stops'));
-      throw stopping.signal.reason;
-    };
-    const pace = { isUnhurried: () => true, rest };
-    const failure = await failureOf(held.advance(placeOf(3), { signal: stopping.signal, pace }));
-    expect(failure).to.equal(stopping.signal.reason);
-    expect([await rows(), held.checkpoint()]).to.deep.equal([[], undefined]);
-    await held.advance(placeOf(3), { signal });
-    expect(await rows()).to.deep.equal(['1 A', '2 A', '3 A']);
-  });
 
   for (const [poison, projection] of Object.entries(POISONS)) {
     it(`stops in the middle of many before ${poison}, and keeps those before it`, async () => {

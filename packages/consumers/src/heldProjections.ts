@@ -37,17 +37,10 @@ export interface HeldProjections {
 
 interface AdvanceOptions {
   readonly signal: AbortSignal;
-  /** Called with the ordinal reached, after each page. */
-  readonly onProgress?: (ordinal: number) => void;
-  /** Default: as fast as it can. */
-  readonly pace?: Pace;
-}
-
-export interface Pace {
-  /** Whether others count for more than speed: then nothing is read while events are taken. */
-  readonly isUnhurried: () => boolean;
-  /** Awaited before each statement and after each transaction. Throws the signal's reason. */
-  readonly rest: (signal: AbortSignal) => Promise<void>;
+  /** Called with the ordinal reached, after each page; what it returns is awaited before the next one is taken. */
+  readonly onProgress?: (ordinal: number) => void | Promise<void>;
+  /** Whether others count for more than speed: then nothing is read until all that is done. Default: no. */
+  readonly isUnhurried?: () => boolean;
 }
 
 /** A page that takes longer is aborted. */
@@ -69,14 +62,12 @@ export interface HoldOptions {
 export async function holdProjections(options: HoldOptions): Promise<HeldProjections> {
   const { pool, store, key, projections, isSkipped = nothingIsSkipped, pageSize = PAGE_SIZE } = options;
   const { epoch, place } = await claim(pool, key);
-  let rest: (() => Promise<void>) | undefined;
   const work = beginProjecting(projections, {
     pool,
     place,
     leaseMs: PAGE_TIMEOUT_MS,
     save: (db, from, to) => saveCheckpoint(db, key, epoch, { from, to }),
     isSkipped: (event) => isSkipped(key.name, event),
-    rest: async () => rest?.(),
   });
   return {
     checkpoint: work.place,
@@ -88,13 +79,11 @@ export async function holdProjections(options: HoldOptions): Promise<HeldProject
   async function takeUpTo(
     to: LogPlace | undefined,
     take: (events: readonly RecordedEvent[]) => Promise<void>,
-    { signal, onProgress, pace }: AdvanceOptions,
+    { signal, onProgress, isUnhurried = () => false }: AdvanceOptions,
   ): Promise<void> {
     const isThere = () => hasReached(store, work.place(), to);
     if (!to || isThere()) return;
 
-    rest = pace && (() => pace.rest(signal));
-    const isUnhurried = () => pace?.isUnhurried() ?? false;
     const reading = new AbortController();
     const ended = AbortSignal.any([reading.signal, signal]);
     const pages = pagesUpTo(store.subscribeToAll({ after: work.place(), signal: ended, pageSize }), to);
@@ -115,8 +104,7 @@ export async function holdProjections(options: HoldOptions): Promise<HeldProject
     };
     try {
       while (await takeNext()) {
-        onProgress?.(work.place()?.ordinal ?? 0);
-        await rest?.();
+        await onProgress?.(work.place()?.ordinal ?? 0);
         if (!isThere()) continue;
         const reached = work.place();
         if (reached?.position === to.position && reached.eventId !== to.eventId) throw rewritten(to);

@@ -16,7 +16,6 @@ export { LostLeaseError, NotYetError, PoisonEventError } from './errors.ts';
 export {
   type HeldProjections,
   holdProjections,
-  type Pace,
 } from './heldProjections.ts';
 export * from './inTurns.ts';
 export { backOffMs, type MonotonicClock, monotonicClock } from './monotonicClock.ts';

@@ -27,11 +27,7 @@ export function projecting(projections: readonly Projection[]): ConsumerWork {
 }
 
 /** The part of a session that projecting needs. */
-export interface ProjectingSession
-  extends Pick<Session, 'pool' | 'place' | 'leaseMs' | 'save' | 'isSkipped'> {
-  /** Awaited before each statement of a page. If it throws, the page is not applied, whatever its events. */
-  readonly rest?: () => Promise<void>;
-}
+export type ProjectingSession = Pick<Session, 'pool' | 'place' | 'leaseMs' | 'save' | 'isSkipped'>;
 
 export interface RunningProjections extends RunningWork {
   readonly place: () => Checkpoint | undefined;
@@ -133,7 +129,7 @@ export function beginProjecting(
   }
 
   async function applyAll(client: Client, events: readonly RecordedEvent[], before: number): Promise<void> {
-    const { db, isPassing, end } = watched(client, session.rest);
+    const { db, isPassing, end } = watched(client);
     try {
       // One alone, by one projection after the other: which of them refuses it does not depend on their speed.
       if (events.length === 1)
@@ -177,25 +173,21 @@ class NotSentError extends Error {
  * One statement at a time: the database works on that of one projection while another folds. Tells a database or a log that
  * failed (and may recover) from events that cannot be applied (and never will be).
  */
-function watched(
-  client: Client,
-  rest: ProjectingSession['rest'],
-): {
+function watched(client: Client): {
   readonly db: Queryable;
   readonly isPassing: (error: unknown) => boolean;
   /** Waits for the statement in flight; none is sent after it. */
   readonly end: () => Promise<void>;
 } {
   let isOver = false;
-  const notFromEvents = new Set<unknown>();
+  const fromDatabase = new Set<unknown>();
   let last: Promise<void> = Promise.resolve();
   const send = async (...args: Parameters<Client['query']>) => {
     if (isOver) throw new NotSentError('The transaction has failed.');
     try {
-      await rest?.();
       return await client.query(...args);
     } catch (error) {
-      notFromEvents.add(error);
+      fromDatabase.add(error);
       isOver = true;
       throw error;
     }
@@ -209,7 +201,7 @@ function watched(
     // Same arguments and result; only the overloads cannot be typed for a wrapper.
     db: { query: query as unknown as Queryable['query'] },
     isPassing: (error) =>
-      error instanceof StoreUnreachableError || (notFromEvents.has(error) && !BAD_DATA.test(sqlState(error))),
+      error instanceof StoreUnreachableError || (fromDatabase.has(error) && !BAD_DATA.test(sqlState(error))),
     end() {
       isOver = true;
       return last;

@@ -148,8 +148,11 @@ async function approach(
     isNear = left < FEW_EVENTS || left >= before;
     await held.advance(target, {
       signal,
-      onProgress: (done) => onProgress?.({ done, of }),
-      ...(pace && { pace }),
+      async onProgress(done) {
+        onProgress?.({ done, of });
+        await pace?.rest(signal);
+      },
+      isUnhurried: () => pace?.isUnhurried() ?? false,
     });
   }
 }
