@@ -65,6 +65,25 @@ describe('projections that are held at a place', () => {
     expect(taken).to.deep.equal([2, 1]);
   });
 
+  it('takes fewer at once if it is not in a hurry', async () => {
+    world.log.append(10_500);
+    const taken: number[] = [];
+    const counts: Projection = {
+      async apply(_db, events) {
+        taken.push(events.length);
+      },
+    };
+    const { pool, log } = world;
+    let isUnhurried = true;
+    const key = { schema: SCHEMA, name: NAME };
+    const held = await holdProjections({ pool, store: log.store, key, projections: [counts], pageSize: 500 });
+    const advance = (to: number) => held.advance(placeOf(to), { signal, isUnhurried: () => isUnhurried });
+    await advance(5_000);
+    isUnhurried = false;
+    await advance(10_500);
+    expect(taken).to.deep.equal([4_000, 1_000, 5_500]);
+  });
+
   it('counts no event that the log gives again', async () => {
     world.log.append(4);
     const { pool, log } = world;

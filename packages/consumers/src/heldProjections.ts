@@ -87,7 +87,8 @@ export async function holdProjections(options: HoldOptions): Promise<HeldProject
     const reading = new AbortController();
     const ended = AbortSignal.any([reading.signal, signal]);
     const pages = pagesUpTo(store.subscribeToAll({ after: work.place(), signal: ended, pageSize }), to);
-    const gather = gatherer(pages);
+    const next = gatherer(pages);
+    const gather = () => next(isUnhurried() ? UNHURRIED_EVENTS : GATHERED_EVENTS);
     let upcoming: ReturnType<typeof gather> | undefined;
     /** False at the end. A function, so that nothing holds the events once they are taken. */
     const takeNext = async (): Promise<boolean> => {
@@ -140,17 +141,21 @@ export async function holdProjections(options: HoldOptions): Promise<HeldProject
 
 /** A filling writes a row once for all its events in a transaction: the more there are, the better. */
 const GATHERED_EVENTS = 10_000;
+/** Fewer leave the machine to others the sooner, and take a third of the memory. ADR 0065. */
+const UNHURRIED_EVENTS = 4_000;
 const GATHERED_CHARACTERS = 8 * 1024 * 1024;
 
 /** Gives the pages that hold so many of the next ones, none at the end. What comes before a failure is still given. */
-function gatherer(pages: AsyncIterator<readonly RecordedEvent[]>): () => Promise<readonly RecordedEvent[]> {
+function gatherer(
+  pages: AsyncIterator<readonly RecordedEvent[]>,
+): (enough: number) => Promise<readonly RecordedEvent[]> {
   let failed: { readonly error: unknown } | undefined;
-  return async () => {
+  return async (enough) => {
     if (failed) throw failed.error;
     let events: readonly RecordedEvent[] = [];
     let characters = 0;
     try {
-      while (events.length < GATHERED_EVENTS && characters < GATHERED_CHARACTERS) {
+      while (events.length < enough && characters < GATHERED_CHARACTERS) {
         const { done, value: page } = await pages.next();
         if (done) break;
         for (const event of page) characters += event.data.length + event.metadata.length;

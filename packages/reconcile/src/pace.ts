@@ -9,7 +9,7 @@ export interface Pace {
   readonly rest: (signal: AbortSignal) => Promise<void>;
 }
 
-/** A sixth of the time is worked: beside 4,000 bets a second on two cores, 6,000 events a second. */
+/** A sixth of the time is worked: beside 4,000 bets a second on two cores, 3,000 to 5,000 events a second. */
 const REST_PER_WORK = 5;
 /** A run that has taken so long rests less: it must reach the end of a log that grows faster than that. */
 const LATE_AFTER_MS = 15 * 60 * 1000;
