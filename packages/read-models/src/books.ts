@@ -8,17 +8,9 @@ import type { Queryable } from '@coffer/database';
 import type { RecordedEvent } from '@coffer/event-store';
 import type { Environment } from '@coffer/kernel';
 import { createRowCache, type RowCache } from './rowCache.ts';
-import { type InsertRows, rowInserts, sent } from './rowInserts.ts';
 import { isNewTo } from './rowProjection.ts';
-import {
-  column,
-  hidden,
-  ROWS_A_STATEMENT,
-  type RowOf,
-  type RowTable,
-  rowTable,
-  type StoredRow,
-} from './rowTable.ts';
+import { column, hidden, type RowOf, type RowTable, rowTable, type StoredRow } from './rowTable.ts';
+import { type InsertRows, ROWS_A_STATEMENT, rowInserts, sent } from './sentRows.ts';
 
 /** One player's funds in one currency. Amounts in base units. */
 const accountColumns = {

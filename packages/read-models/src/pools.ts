@@ -10,10 +10,10 @@ import type { Environment } from '@coffer/kernel';
 import { listRows } from './listRows.ts';
 import type { Page, PageRequest } from './pages.ts';
 import { createRowCache } from './rowCache.ts';
-import { rowInserts, sent } from './rowInserts.ts';
 import { isNewTo } from './rowProjection.ts';
-import { column, hidden, ROWS_A_STATEMENT, type RowOf, type RowTable, rowTable } from './rowTable.ts';
+import { column, hidden, type RowOf, type RowTable, rowTable } from './rowTable.ts';
 import { liveReadSchema } from './schema.ts';
+import { ROWS_A_STATEMENT, rowInserts, sent } from './sentRows.ts';
 
 type PoolStatus = 'open' | 'settled' | 'refunded';
 

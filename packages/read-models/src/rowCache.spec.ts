@@ -14,7 +14,7 @@ describe('the cache of rows', () => {
 
   function cacheOf(stored = new Map<string, StoredRow<Score>>()) {
     const asked: string[] = [];
-    const table: Pick<RowTable<Score>, 'keyOf' | 'read' | 'write' | 'lastOrdinal'> = {
+    const table: Pick<RowTable<Score>, 'keyOf' | 'read' | 'write' | 'update' | 'lastOrdinal'> = {
       keyOf: ({ player }) => player,
       async read(_db, _schema, keys) {
         asked.push(...keys);
@@ -22,6 +22,13 @@ describe('the cache of rows', () => {
       },
       async write(_db, _schema, rows) {
         for (const each of rows) stored.set(each.row.player, each);
+      },
+      async update(_db, _schema, changes) {
+        for (const { from, to } of changes) {
+          const known = stored.get(to.player);
+          expect(from).to.deep.equal(known?.row);
+          if (known) stored.set(to.player, { ...known, row: to });
+        }
       },
       lastOrdinal: async () => BigInt(stored.size),
     };

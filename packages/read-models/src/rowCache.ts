@@ -1,6 +1,6 @@
 /** The rows that a projection folds over: read when needed, written back, and cached meanwhile. */
 import type { Queryable } from '@coffer/database';
-import type { RowTable, StoredRow } from './rowTable.ts';
+import type { RowChange, RowTable, StoredRow } from './rowTable.ts';
 
 /** Few rows change often: those of the sessions being played. The others are read when needed. */
 const MOST_ROWS = 10_000;
@@ -51,18 +51,27 @@ export function createRowCache<Row>(schema: string, table: RowTable<Row>) {
       rows: readonly Row[],
     ): Promise<void> {
       if (rows.length === 0) return;
-      const hasNew = rows.some((row) => !before.has(table.keyOf(row)));
-      let last = hasNew ? await table.lastOrdinal(db, schema) : 0n;
-      const numbered = rows.map((row) => {
-        const known = before.get(table.keyOf(row));
-        if (!known) last += 1n;
-        return { row, ordinal: known?.ordinal ?? last };
-      });
-      await table.write(db, schema, numbered);
-      for (const stored of numbered) {
-        const key = table.keyOf(stored.row);
+      const created: StoredRow<Row>[] = [];
+      const changed: RowChange<Row>[] = [];
+      const stored = new Map<string, StoredRow<Row>>();
+      let last: bigint | undefined;
+      for (const row of rows) {
+        const key = table.keyOf(row);
+        const known = before.get(key);
+        if (known) {
+          changed.push({ from: known.row, to: row });
+          stored.set(key, { row, ordinal: known.ordinal });
+        } else {
+          last = (last ?? (await table.lastOrdinal(db, schema))) + 1n;
+          created.push({ row, ordinal: last });
+          stored.set(key, { row, ordinal: last });
+        }
+      }
+      await table.write(db, schema, created);
+      await table.update(db, schema, changed);
+      for (const [key, one] of stored) {
         former.delete(key);
-        recent.set(key, stored);
+        recent.set(key, one);
       }
       if (recent.size + former.size > MOST_ROWS) beginGeneration();
     },

@@ -7,13 +7,14 @@ import type { RowTable } from './rowTable.ts';
 describe('a projection of rows', () => {
   it('reads a row again that 40,000 events of other streams have passed by', async () => {
     let reads = 0;
-    const table: Pick<RowTable<StreamRow>, 'keyOf' | 'read' | 'write' | 'lastOrdinal'> = {
+    const table: Pick<RowTable<StreamRow>, 'keyOf' | 'read' | 'write' | 'update' | 'lastOrdinal'> = {
       keyOf: () => 'a',
       async read() {
         reads += 1;
         return new Map();
       },
       write: async () => undefined,
+      update: async () => undefined,
       lastOrdinal: async () => 0n,
     };
     const { apply } = projectRows('read_v1', table as RowTable<StreamRow>, {

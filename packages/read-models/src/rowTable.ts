@@ -1,34 +1,41 @@
 /** The table of a read model: rows are read by key, written many at a time, and decoded to their types. */
+import assert from 'node:assert/strict';
 import { inTurns } from '@coffer/consumers';
 import type { Queryable } from '@coffer/database';
+import { asText, ROWS_A_STATEMENT, sentRows } from './sentRows.ts';
 
-/** How one value is stored and read; an amount is text, never a floating-point number. */
-export interface Column<Value> {
-  readonly encode: (value: Value) => string | number | null;
+/** How one value is sent, as text of the type, and read; an amount is never a floating-point number. Two that are the same are `===`. */
+export interface Column<Value extends string | number | bigint | null> {
+  readonly type: string;
+  readonly encode: (value: Value) => string | null;
   readonly decode: (stored: unknown) => Value;
 }
 
 const text = <Text extends string>(): Column<Text> => ({
+  type: 'text',
   encode: (value) => value,
   // The table holds only values encoded from this type.
   decode: (stored) => stored as Text,
 });
-const integer: Column<number> = { encode: (value) => value, decode: Number };
-const amount: Column<bigint> = { encode: String, decode: (stored) => BigInt(String(stored)) };
+const integer: Column<number> = { type: 'integer', encode: String, decode: Number };
+const amount: Column<bigint> = {
+  type: 'numeric',
+  encode: String,
+  decode: (stored) => BigInt(String(stored)),
+};
 /** ISO 8601 UTC with milliseconds. */
 const instant: Column<string> = {
+  type: 'timestamptz',
   encode: (value) => value,
   decode: (stored) => new Date(String(stored instanceof Date ? stored.toISOString() : stored)).toISOString(),
 };
-const optional = <Value>(column: Column<Value>): Column<Value | null> => ({
+const optional = <Value extends string | number | bigint>(column: Column<Value>): Column<Value | null> => ({
+  type: column.type,
   encode: (value) => (value === null ? null : column.encode(value)),
   decode: (stored) => (stored === null ? null : column.decode(stored)),
 });
 
 export const column = { text, integer, amount, instant, optional };
-
-/** Some milliseconds of work. */
-export const ROWS_A_STATEMENT = 500;
 
 /**
  * A text in the condition of a statement that finds its rows by their key. Hidden in an expression, it makes the planner
@@ -36,7 +43,9 @@ export const ROWS_A_STATEMENT = 500;
  */
 export const hidden = (expression: string) => `coalesce(${expression}, '')`;
 
-export type RowOf<Columns extends Readonly<Record<string, Pick<Column<unknown>, 'decode'>>>> = {
+export type RowOf<
+  Columns extends Readonly<Record<string, { readonly decode: (stored: unknown) => unknown }>>,
+> = {
   readonly [Field in keyof Columns]: ReturnType<Columns[Field]['decode']>;
 };
 
@@ -44,6 +53,12 @@ export type RowOf<Columns extends Readonly<Record<string, Pick<Column<unknown>, 
 export interface StoredRow<Row> {
   readonly row: Row;
   readonly ordinal: bigint;
+}
+
+/** What a stored row becomes; its key and its ordinal stay. */
+export interface RowChange<Row> {
+  readonly from: Row;
+  readonly to: Row;
 }
 
 export interface RowTable<Row> {
@@ -54,13 +69,16 @@ export interface RowTable<Row> {
     schema: string,
     keys: readonly string[],
   ) => Promise<Map<string, StoredRow<Row>>>;
+  /** Whole rows, in the place of those with their keys. */
   readonly write: (db: Queryable, schema: string, rows: readonly StoredRow<Row>[]) => Promise<void>;
+  /** Writes only the columns in which some row differs. Throws if one is not there. */
+  readonly update: (db: Queryable, schema: string, changes: readonly RowChange<Row>[]) => Promise<void>;
   readonly lastOrdinal: (db: Queryable, schema: string) => Promise<bigint>;
   readonly decode: (stored: Readonly<Record<string, unknown>>) => StoredRow<Row>;
 }
 
 /** The table `name` with a column for each field of the row (`userId` is in `user_id`). */
-export function rowTable<Row>(
+export function rowTable<Row extends { readonly [Field in keyof Row]: string | number | bigint | null }>(
   name: string,
   key: keyof Row & string,
   columns: { readonly [Field in keyof Row]: Column<Row[Field]> },
@@ -68,9 +86,16 @@ export function rowTable<Row>(
   const fields = (Object.keys(columns) as (keyof Row & string)[]).map(
     (field) => [field, snakeCase(field)] as const,
   );
-  const names = ['ordinal', ...fields.map(([, stored]) => stored)];
   const keyName = snakeCase(key);
-  const changes = names
+  const sentColumn = <Sent>(field: keyof Row & string, rowOf: (sent: Sent) => Row) => {
+    const { type, encode } = columns[field];
+    return [snakeCase(field), asText(type)((sent: Sent) => encode(rowOf(sent)[field]))] as const;
+  };
+  const whole = sentRows<StoredRow<Row>>({
+    ordinal: asText('bigint')(({ ordinal }) => ordinal.toString()),
+    ...Object.fromEntries(fields.map(([field]) => sentColumn(field, ({ row }: StoredRow<Row>) => row))),
+  });
+  const replaced = whole.names
     .filter((stored) => stored !== keyName)
     .map((stored) => `${stored} = excluded.${stored}`);
 
@@ -81,12 +106,6 @@ export function rowTable<Row>(
       fields.map(([field, storedName]) => [field, columns[field].decode(stored[storedName])]),
     ) as unknown as Row,
   });
-  // Thousands a second: by way of entries, a row took a third longer.
-  const encode = ({ row, ordinal }: StoredRow<Row>) => {
-    const stored: Record<string, string | number | null> = { ordinal: column.amount.encode(ordinal) };
-    for (const [field, storedName] of fields) stored[storedName] = columns[field].encode(row[field]);
-    return stored;
-  };
   const keyOf = (row: Row) => String(row[key]);
 
   return {
@@ -109,11 +128,19 @@ export function rowTable<Row>(
       for await (const part of inTurns(rows, ROWS_A_STATEMENT)) {
         await db.query({
           name: `write ${schema}.${name}`,
-          text: `insert into ${schema}.${name} (${names.join(', ')})
-                 select ${names.join(', ')} from json_populate_recordset(null::${schema}.${name}, $1)
-                 on conflict (${keyName}) do update set ${changes.join(', ')}`,
-          values: [JSON.stringify(part.map(encode))],
+          text: `insert into ${schema}.${name} (${whole.names.join(', ')})
+                 select ${whole.typed.join(', ')} from ${whole.source}
+                 on conflict (${keyName}) do update set ${replaced.join(', ')}`,
+          values: whole.valuesOf(part),
         });
+      }
+    },
+    async update(db, schema, changes) {
+      for await (const part of inTurns(changes, ROWS_A_STATEMENT)) {
+        const changed = changedFields(part);
+        if (changed.length === 0) continue;
+        const { rowCount } = await db.query(updateOf(schema, changed, part));
+        assert.equal(rowCount, part.length, `every row that changes is in ${name}`);
       }
     },
     async lastOrdinal(db, schema) {
@@ -121,6 +148,32 @@ export function rowTable<Row>(
       return column.amount.decode(rows[0]?.ordinal);
     },
   };
+
+  function changedFields(changes: readonly RowChange<Row>[]) {
+    return fields.flatMap(([field], index) =>
+      changes.some(({ from, to }) => from[field] !== to[field]) ? [{ field, index }] : [],
+    );
+  }
+
+  /** Which columns change depends on what happens in a game, and mostly they are the same few: each set has a statement. */
+  function updateOf(
+    schema: string,
+    changed: readonly { readonly field: keyof Row & string; readonly index: number }[],
+    changes: readonly RowChange<Row>[],
+  ) {
+    const toOf = ({ to }: RowChange<Row>) => to;
+    const sent = sentRows<RowChange<Row>>(
+      Object.fromEntries([key, ...changed.map(({ field }) => field)].map((field) => sentColumn(field, toOf))),
+    );
+    const [sentKey, ...values] = sent.typed;
+    const set = values.map((value, index) => `${sent.names[index + 1]} = ${value}`);
+    const mask = changed.reduce((bits, { index }) => bits + 2 ** index, 0).toString(36);
+    return {
+      name: `update ${schema}.${name} ${mask}`,
+      text: `update ${schema}.${name} stored set ${set.join(', ')} from ${sent.source} where stored.${keyName} = ${sentKey}`,
+      values: sent.valuesOf(changes),
+    };
+  }
 }
 
 function snakeCase(name: string): string {

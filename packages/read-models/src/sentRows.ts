@@ -1,16 +1,18 @@
-/** Inserts rows as one array a column, which Postgres takes in a fraction of the time of JSON. */
+/** Rows are sent as one array a column, which Postgres takes in a fraction of the time of JSON. */
 import { inTurns } from '@coffer/consumers';
 import { int4Array, int8Array, type Queryable, textArray } from '@coffer/database';
-import { ROWS_A_STATEMENT } from './rowTable.ts';
+
+/** Some milliseconds of work. */
+export const ROWS_A_STATEMENT = 500;
 
 /** How the values of a column are sent, and the type that the database makes of them. */
-interface SentColumn<Row> {
+export interface SentColumn<Row> {
   readonly sentAs: 'text' | 'int4' | 'int8';
   readonly type: string;
   readonly arrayOf: (rows: readonly Row[]) => Buffer;
 }
 
-const asText =
+export const asText =
   (type: string) =>
   <Row>(of: (row: Row) => string | null): SentColumn<Row> => ({
     sentAs: 'text',
@@ -40,6 +42,19 @@ export const sent = {
   }),
 };
 
+/** The rows as the source of a statement, with columns of these names; what it selects of them has the types of the table. */
+export function sentRows<Row>(columns: Readonly<Record<string, SentColumn<Row>>>) {
+  const names = Object.keys(columns);
+  const all = Object.values(columns);
+  const arrays = all.map(({ sentAs }, index) => `$${index + 1}::${sentAs}[]`);
+  return {
+    source: `unnest(${arrays.join(', ')}) as sent(${names.join(', ')})`,
+    typed: all.map(({ type }, index) => `sent.${names[index]}::${type}`),
+    names,
+    valuesOf: (rows: readonly Row[]) => all.map(({ arrayOf }) => arrayOf(rows)),
+  };
+}
+
 export type InsertRows<Row> = (db: Queryable, rows: readonly Row[]) => Promise<void>;
 
 /** By the names of the columns; those not named are null. */
@@ -47,18 +62,14 @@ export function rowInserts<Row>(
   table: string,
   columns: Readonly<Record<string, SentColumn<Row>>>,
 ): InsertRows<Row> {
-  const names = Object.keys(columns);
-  const all = Object.values(columns);
-  const values = all.map(({ type }, index) => `${names[index]}::${type}`);
-  const arrays = all.map(({ sentAs }, index) => `$${index + 1}::${sentAs}[]`);
+  const { source, typed, names, valuesOf } = sentRows(columns);
   const statement = {
     name: `insert ${table}`,
-    text: `insert into ${table} (${names.join(', ')})
-           select ${values.join(', ')} from unnest(${arrays.join(', ')}) as sent(${names.join(', ')})`,
+    text: `insert into ${table} (${names.join(', ')}) select ${typed.join(', ')} from ${source}`,
   };
   return async (db, rows) => {
     for await (const part of inTurns(rows, ROWS_A_STATEMENT)) {
-      await db.query({ ...statement, values: all.map(({ arrayOf }) => arrayOf(part)) });
+      await db.query({ ...statement, values: valuesOf(part) });
     }
   };
 }
