@@ -137,7 +137,9 @@ export function rowTable<Row extends { readonly [Field in keyof Row]: string | n
     },
     async update(db, schema, changes) {
       for await (const part of inTurns(changes, ROWS_A_STATEMENT)) {
-        const changed = changedFields(part);
+        const changed = fields
+          .map(([field]) => field)
+          .filter((field) => part.some(({ from, to }) => from[field] !== to[field]));
         if (changed.length === 0) continue;
         const { rowCount } = await db.query(updateOf(schema, changed, part));
         assert.equal(rowCount, part.length, `every row that changes is in ${name}`);
@@ -149,29 +151,20 @@ export function rowTable<Row extends { readonly [Field in keyof Row]: string | n
     },
   };
 
-  function changedFields(changes: readonly RowChange<Row>[]) {
-    return fields.flatMap(([field], index) =>
-      changes.some(({ from, to }) => from[field] !== to[field]) ? [{ field, index }] : [],
-    );
-  }
-
-  /** Which columns change depends on what happens in a game, and mostly they are the same few: each set has a statement. */
+  /** Without a name, so that it is planned for as many rows as there are now: one that is kept may be of an empty table. */
   function updateOf(
     schema: string,
-    changed: readonly { readonly field: keyof Row & string; readonly index: number }[],
+    changed: readonly (keyof Row & string)[],
     changes: readonly RowChange<Row>[],
   ) {
-    const toOf = ({ to }: RowChange<Row>) => to;
-    const sent = sentRows<RowChange<Row>>(
-      Object.fromEntries([key, ...changed.map(({ field }) => field)].map((field) => sentColumn(field, toOf))),
+    const { names, typed, source, valuesOf } = sentRows<RowChange<Row>>(
+      Object.fromEntries([key, ...changed].map((field) => sentColumn(field, ({ to }: RowChange<Row>) => to))),
     );
-    const [sentKey, ...values] = sent.typed;
-    const set = values.map((value, index) => `${sent.names[index + 1]} = ${value}`);
-    const mask = changed.reduce((bits, { index }) => bits + 2 ** index, 0).toString(36);
+    const [sentKey, ...values] = typed;
+    const set = values.map((value, index) => `${names[index + 1]} = ${value}`);
     return {
-      name: `update ${schema}.${name} ${mask}`,
-      text: `update ${schema}.${name} stored set ${set.join(', ')} from ${sent.source} where stored.${keyName} = ${sentKey}`,
-      values: sent.valuesOf(changes),
+      text: `update ${schema}.${name} stored set ${set.join(', ')} from ${source} where stored.${keyName} = ${sentKey}`,
+      values: valuesOf(changes),
     };
   }
 }
