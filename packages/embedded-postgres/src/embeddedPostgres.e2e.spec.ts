@@ -46,11 +46,22 @@ describe('the embedded Postgres', () => {
     await server.stop();
   });
 
-  it('lets nobody in without the password', async () => {
+  it('lets nobody in without the password, neither by loopback nor by its socket', async () => {
     const server = await bench.start(await bench.folder());
-    const url = new URL(server.adminConnectionString);
-    url.password = 'guess';
-    expect(await failureOf(query(url.href, 'select 1'))).to.include({ code: '28P01' });
+    for (const address of [server.adminConnectionString, server.socketConnectionString('postgres')]) {
+      const url = new URL(address);
+      url.password = 'guess';
+      expect(await failureOf(query(url.href, 'select 1'))).to.include({ code: '28P01' });
+    }
+    await server.stop();
+  });
+
+  it('is reached by its socket, and by loopback by those who are not told of it', async () => {
+    const server = await bench.start(await bench.folder());
+    const wayOf = (address: string) =>
+      query(address, `select case when inet_server_addr() is null then 'socket' else 'loopback' end as way`);
+    expect(await wayOf(server.socketConnectionString('coffer'))).to.deep.equal([{ way: 'socket' }]);
+    expect(await wayOf(server.connectionString('coffer'))).to.deep.equal([{ way: 'loopback' }]);
     await server.stop();
   });
 

@@ -36,6 +36,8 @@ export interface EmbeddedPostgresOptions {
 export interface EmbeddedPostgres {
   /** For one of the databases, as the cluster's superuser. */
   connectionString(database: string): string;
+  /** The same by way of the server's Unix socket, which takes less of the processor; by loopback if it has none. ADR 0078. */
+  socketConnectionString(database: string): string;
   /** For the database `postgres`. */
   readonly adminConnectionString: string;
   readonly postmasterPid: number;
@@ -84,6 +86,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   logger.info({ port: postmaster.port, postmasterPid: postmaster.pid }, 'Postgres is ready');
   return {
     connectionString,
+    socketConnectionString: (database) => socketConnectionStringOf(postmaster, password, database),
     adminConnectionString: connectionString('postgres'),
     postmasterPid: postmaster.pid,
     clusterFolder: place.clusterFolder,
@@ -162,6 +165,12 @@ const ADMIN_SHUTDOWN = '57P01';
 
 function connectionStringOf({ port }: Postmaster, password: string, database: string): string {
   return `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/${encodeURIComponent(database)}`;
+}
+
+function socketConnectionStringOf(postmaster: Postmaster, password: string, database: string): string {
+  const { socketFolder } = postmaster;
+  const byLoopback = connectionStringOf(postmaster, password, database);
+  return socketFolder === undefined ? byLoopback : `${byLoopback}?host=${encodeURIComponent(socketFolder)}`;
 }
 
 async function createMissingDatabases(

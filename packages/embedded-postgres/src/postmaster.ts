@@ -14,6 +14,8 @@ import { ensureSocketFolder } from './socketFolder.ts';
 export interface Postmaster {
   readonly pid: number;
   readonly port: number;
+  /** Undefined if it listens to the loopback address alone. */
+  readonly socketFolder: string | undefined;
 }
 
 /** Crash recovery after a long run takes time, and so do the last processes of a killed server. */
@@ -190,7 +192,8 @@ async function readPidFile(place: Place): Promise<(Postmaster & { readonly ready
   const lines = (await readIfThere(join(place.dataFolder, 'postmaster.pid')))?.split('\n');
   const pid = Number(lines?.[0]);
   if (!lines || !Number.isInteger(pid) || pid <= 0) return undefined;
-  return { pid, port: Number(lines[3]), ready: lines[7]?.trim() === 'ready' };
+  const [port, socketFolder] = [Number(lines[3]), lines[4] || undefined];
+  return { pid, port, socketFolder, ready: lines[7]?.trim() === 'ready' };
 }
 
 /** The port of the last run, so that an operator's tools keep working. */

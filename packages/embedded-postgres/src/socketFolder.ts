@@ -1,4 +1,4 @@
-/** Where the server's Unix socket is, for tools such as psql; the services use the loopback address. */
+/** Where the server's Unix socket is: for its service, and for tools such as psql. */
 import { createHash } from 'node:crypto';
 import { chown, lstat, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -9,6 +9,8 @@ describe('a failure below us', () => {
   it('is an absent part of the service where its address leads nowhere, or not to where it did', () => {
     const codes = [
       ...['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'],
+      // Of a Unix socket: it is gone, or more wait to connect than it takes.
+      ...['ENOENT', 'EAGAIN'],
       ...['08006', '25006', '28P01', '3D000', '53300', '57P03'],
     ];
     for (const code of codes) {

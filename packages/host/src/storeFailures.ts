@@ -15,7 +15,7 @@ import { UnknownEventError } from '@coffer/kernel';
  * database), 55000 (it accepts no connections); and 25006: a server that has become a standby accepts no writes.
  */
 const AWAY =
-  /^(E(AI_AGAIN|CONNABORTED|CONNREFUSED|CONNRESET|HOSTDOWN|HOSTUNREACH|NETDOWN|NETUNREACH|NOTFOUND|PIPE|TIMEDOUT)|ENOENT|08...|25006|28...|3D000|53...|55000|57P..)$/;
+  /^(E(AGAIN|AI_AGAIN|CONNABORTED|CONNREFUSED|CONNRESET|HOSTDOWN|HOSTUNREACH|NETDOWN|NETUNREACH|NOTFOUND|PIPE|TIMEDOUT)|ENOENT|08...|25006|28...|3D000|53...|55000|57P..)$/;
 
 export function storeFailureOf(error: unknown): KnownFailure | undefined {
   if (error instanceof OutcomeUnknownError) return { code: 'service/outcome_unknown' };

@@ -28,7 +28,7 @@ export async function openDatabase(
     onLost,
   });
   return {
-    url: postgres.connectionString(EMBEDDED_DATABASE),
+    url: postgres.socketConnectionString(EMBEDDED_DATABASE),
     isEmbedded: true,
     folder: postgres.clusterFolder,
     stop: postgres.stop,

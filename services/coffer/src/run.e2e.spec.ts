@@ -5,6 +5,8 @@
 import { readFile, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { withPool } from '@coffer/database';
+import { findEmbeddedPostgres } from '@coffer/embedded-postgres';
 import { createClient } from '@coffer/host/testing';
 import { bootstrapFilePath, operatorFilePath } from '@coffer/portal';
 import { createTestDatabase, eventually } from '@coffer/testing';
@@ -65,6 +67,19 @@ describe('coffer run, with nothing but a data folder', () => {
   before(async () => {
     dataFolder = await processes.newDataFolder();
     await start();
+  });
+
+  it('is connected to its database by the socket, but for the connection that owns the folder', async () => {
+    const connectionString = await findEmbeddedPostgres(dataFolder);
+    const byLoopback = await withPool(connectionString?.('coffer') ?? '', async (pool) => {
+      const { rows } = await pool.query<{ name: string }>(
+        `select application_name as name from pg_stat_activity
+          where backend_type = 'client backend' and client_addr is not null and pid <> pg_backend_pid()`,
+      );
+      return rows.map(({ name }) => name);
+    });
+    expect(byLoopback).to.have.length(1);
+    expect(byLoopback[0]).to.match(/^coffer owner, /);
   });
 
   it('makes the app "Demo" and leaves its keys in a file that is only for its owner', async () => {
