@@ -51,9 +51,11 @@ describe('the cache of rows', () => {
     Array.from({ length: count }, (_, index) => `p${from + index}`);
 
   it('reads a row once, and knows it as it was written', async () => {
-    const { play, points, asked } = cacheOf();
+    const stored = new Map<string, StoredRow<Score>>();
+    const { play, points, asked } = cacheOf(stored);
     for (let turn = 0; turn < 3; turn++) await play(['ann', 'bob']);
     expect([await points('ann'), asked]).to.deep.equal([3, ['ann', 'bob']]);
+    expect(stored.get('ann')?.row.points).to.equal(3);
   });
 
   it('numbers new rows in the order of the log', async () => {
