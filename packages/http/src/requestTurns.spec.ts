@@ -1,0 +1,79 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { expect } from 'chai';
+import { fewInATurn } from './requestTurns.ts';
+import { simpleEndpoint } from './testing/shop.ts';
+import { openSocket, readToEnd } from './testing/sockets.ts';
+import { startWorld } from './testing/world.ts';
+
+describe('requests that arrive together', () => {
+  let begun: number[];
+  let arrive: (request: number) => void;
+  const arriveAll = (from: number, to: number): void => {
+    for (let request = from; request < to; request++) arrive(request);
+  };
+  beforeEach(() => {
+    begun = [];
+    arrive = fewInATurn((request: number) => void begun.push(request));
+  });
+
+  /** How many began in each of the next turns. */
+  async function begunInTurns(turns: number): Promise<readonly number[]> {
+    const counts: number[] = [];
+    for (let turn = 0; turn < turns; turn++) {
+      const before = begun.length;
+      await nextTurn();
+      counts.push(begun.length - before);
+    }
+    return counts;
+  }
+
+  it('begin at once as long as they are few', () => {
+    arriveAll(0, 64);
+    expect(begun).to.have.lengthOf(64);
+  });
+
+  it('begin in the order of their arrival, 64 in a turn', async () => {
+    arriveAll(0, 150);
+    expect(begun).to.have.lengthOf(64);
+    expect(await begunInTurns(3)).to.deep.equal([64, 22, 0]);
+    expect(begun).to.deep.equal(Array.from({ length: 150 }, (_, request) => request));
+  });
+
+  it('begin behind those that already wait, whenever they arrive', async () => {
+    arriveAll(0, 70);
+    await nextTurn();
+    arriveAll(70, 150);
+    await begunInTurns(2);
+    expect(begun).to.deep.equal(Array.from({ length: 150 }, (_, request) => request));
+  });
+
+  it('begin at once again in a later turn', async () => {
+    arriveAll(0, 70);
+    await begunInTurns(3);
+    arrive(70);
+    expect(begun).to.have.lengthOf(71);
+  });
+
+  it('do not pile up where more arrive than a turn takes: a quarter of them begins', async () => {
+    arriveAll(0, 64 + 1_000);
+    expect(await begunInTurns(2)).to.deep.equal([250, 188]);
+  });
+
+  it('on one connection are all answered, in their order', async () => {
+    const echo = simpleEndpoint({
+      path: '/echo/:number',
+      handle: async ({ params }) => ({ status: 200, body: { number: params.number } }),
+    });
+    await using world = await startWorld({ endpoints: [echo] });
+    const socket = await openSocket(world.port);
+    const requests = Array.from(
+      { length: 200 },
+      (_, number) => `GET /v1/echo/${number} HTTP/1.1\r\nHost: a\r\n`,
+    );
+    socket.write(`${requests.join('\r\n')}Connection: close\r\n\r\n`);
+    const numbers = [...(await readToEnd(socket)).matchAll(/\{"number":"(\d+)"\}/g)].map(([, number]) =>
+      Number(number),
+    );
+    expect(numbers).to.deep.equal(requests.map((_, number) => number));
+  });
+});
