@@ -24,6 +24,7 @@ import { createRateGate, type RateLimits, type TakeToken } from './rateLimits.ts
 import { ClientGoneError } from './readBody.ts';
 import { apiHeaders, sendFailure, sendJson } from './reply.ts';
 import { HttpRequestContext, requestIdOf } from './requestContext.ts';
+import { arrivedMs } from './requestTurns.ts';
 import { createPlainRoutes, createRouter, type Found, type Routes } from './routes.ts';
 
 export interface ApiOptions extends Credentials {
@@ -85,7 +86,7 @@ export function createApi(options: ApiOptions, base: string): Routes {
 
   async function answer(request: IncomingMessage, response: ServerResponse, found: Found) {
     const { mounted: target } = found;
-    const startedMs = performance.now();
+    const startedMs = arrivedMs(request);
     const call = servedCallOf(request, response, target, startedMs);
     const hasPlace = places.take();
     overruns.watch(call);
@@ -174,7 +175,7 @@ export function createApi(options: ApiOptions, base: string): Routes {
     response: ServerResponse,
     allow: readonly string[] | undefined,
   ): void {
-    const startedMs = performance.now();
+    const startedMs = arrivedMs(request);
     const call = callOf(request, response);
     const error = allow ? reject('request/method_not_allowed', { allow }) : reject('request/not_found');
     if (allow) response.setHeader('Allow', allow.join(', '));
@@ -191,7 +192,7 @@ export function createApi(options: ApiOptions, base: string): Routes {
   ) {
     const { origin } = request.headers;
     if (origin === undefined || !takesBrowsers(target.endpoint)) return false;
-    const startedMs = performance.now();
+    const startedMs = arrivedMs(request);
     const call = callOf(request, response);
     try {
       const headers = {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { expect } from 'chai';
@@ -37,5 +38,15 @@ describe('reading a body', () => {
     });
     expect(answeredBefore).to.be.instanceOf(ClientGoneError);
     expect(answeredMeanwhile).to.be.instanceOf(ClientGoneError);
+  });
+
+  it('ends when the client has left before it begins', async () => {
+    const left = await readingOf(async (request, response) => {
+      const closed = once(response, 'close');
+      request.socket.destroy();
+      await closed;
+      return readBody(request, response, 100);
+    });
+    expect(left).to.be.instanceOf(ClientGoneError);
   });
 });

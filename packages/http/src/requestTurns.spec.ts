@@ -1,19 +1,20 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
-import { fewInATurn } from './requestTurns.ts';
+import { arrivedMs, fewInATurn } from './requestTurns.ts';
 import { simpleEndpoint } from './testing/shop.ts';
 import { openSocket, readToEnd } from './testing/sockets.ts';
 import { startWorld } from './testing/world.ts';
 
 describe('requests that arrive together', () => {
-  let begun: number[];
-  let arrive: (request: number) => void;
+  let begun: { readonly number: number; readonly arrivedMs: number }[];
+  let take: (request: { readonly number: number }, response: undefined) => void;
+  const arrive = (number: number) => take({ number }, undefined);
   const arriveAll = (from: number, to: number): void => {
-    for (let request = from; request < to; request++) arrive(request);
+    for (let number = from; number < to; number++) arrive(number);
   };
   beforeEach(() => {
     begun = [];
-    arrive = fewInATurn((request: number) => void begun.push(request));
+    take = fewInATurn((request) => void begun.push({ ...request, arrivedMs: arrivedMs(request) }));
   });
 
   /** How many began in each of the next turns. */
@@ -36,7 +37,9 @@ describe('requests that arrive together', () => {
     arriveAll(0, 150);
     expect(begun).to.have.lengthOf(64);
     expect(await begunInTurns(3)).to.deep.equal([64, 22, 0]);
-    expect(begun).to.deep.equal(Array.from({ length: 150 }, (_, request) => request));
+    expect(begun.map(({ number }) => number)).to.deep.equal(
+      Array.from({ length: 150 }, (_, number) => number),
+    );
   });
 
   it('begin behind those that already wait, whenever they arrive', async () => {
@@ -44,14 +47,24 @@ describe('requests that arrive together', () => {
     await nextTurn();
     arriveAll(70, 150);
     await begunInTurns(2);
-    expect(begun).to.deep.equal(Array.from({ length: 150 }, (_, request) => request));
+    expect(begun.map(({ number }) => number)).to.deep.equal(
+      Array.from({ length: 150 }, (_, number) => number),
+    );
   });
 
-  it('begin at once again in a later turn', async () => {
+  it('begin at once again in a later turn, and as many', async () => {
     arriveAll(0, 70);
     await begunInTurns(3);
-    arrive(70);
-    expect(begun).to.have.lengthOf(71);
+    arriveAll(70, 150);
+    expect(begun).to.have.lengthOf(134);
+    expect(await begunInTurns(2)).to.deep.equal([16, 0]);
+  });
+
+  it('have arrived when they came, not when they began', async () => {
+    arriveAll(0, 65);
+    const allCameMs = performance.now();
+    await begunInTurns(1);
+    expect(begun.at(-1)).to.include({ number: 64 }).and.have.property('arrivedMs').at.most(allCameMs);
   });
 
   it('do not pile up where more arrive than a turn takes: a quarter of them begins', async () => {

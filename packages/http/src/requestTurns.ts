@@ -7,11 +7,17 @@ const MOST_A_TURN = 64;
 /** Of those that wait, at least this share begins in a turn: more arriving each turn than may begin would pile up. */
 const LEAST_SHARE = 1 / 4;
 
+/** Of those that waited for their turn, on the clock of `performance.now()`. */
+const arrivals = new WeakMap<object, number>();
+
+/** When it arrived. A request that begins at once, as most do, arrives now. */
+export const arrivedMs = (request: object): number => arrivals.get(request) ?? performance.now();
+
 /** `begin`, at once or in one of the next turns. They begin in the order of the calls. */
-export function fewInATurn<Request extends readonly unknown[]>(
-  begin: (...request: Request) => void,
-): (...request: Request) => void {
-  const waiting: Request[] = [];
+export function fewInATurn<Request extends object, Response>(
+  begin: (request: Request, response: Response) => void,
+): (request: Request, response: Response) => void {
+  const waiting: (readonly [Request, Response])[] = [];
   let begun = 0;
   let turnEnds = false;
 
@@ -22,19 +28,20 @@ export function fewInATurn<Request extends readonly unknown[]>(
     turnEnds = begun > 0;
     if (!turnEnds) return;
     setImmediate(endTurn);
-    for (const request of next) begin(...request);
+    for (const [request, response] of next) begin(request, response);
   }
 
-  return (...request) => {
+  return (request, response) => {
     if (!turnEnds) {
       turnEnds = true;
       setImmediate(endTurn);
     }
-    if (begun >= MOST_A_TURN || waiting.length > 0) {
-      waiting.push(request);
+    if (begun >= MOST_A_TURN) {
+      arrivals.set(request, performance.now());
+      waiting.push([request, response]);
       return;
     }
     begun += 1;
-    begin(...request);
+    begin(request, response);
   };
 }
