@@ -72,21 +72,43 @@ describe('requests that arrive together', () => {
     expect(await begunInTurns(2)).to.deep.equal([250, 188]);
   });
 
-  it('on one connection are all answered, in their order', async () => {
+  it('at the server do so as well, answered in their order, their time counted from their arrival', async () => {
+    let turn = 0;
+    const ticking = new AbortController();
+    const tick = (): void => {
+      turn += 1;
+      if (!ticking.signal.aborted) setImmediate(tick);
+    };
+    const turns: number[] = [];
     const echo = simpleEndpoint({
       path: '/echo/:number',
-      handle: async ({ params }) => ({ status: 200, body: { number: params.number } }),
+      handle: async ({ params }) => {
+        turns.push(turn);
+        // The first that had to wait makes those behind it wait for as long again.
+        const endMs = performance.now() + (params.number === '64' ? 50 : 0);
+        while (performance.now() < endMs);
+        return { status: 200, body: { number: params.number } };
+      },
     });
     await using world = await startWorld({ endpoints: [echo] });
     const socket = await openSocket(world.port);
-    const requests = Array.from(
+    const heads = Array.from(
       { length: 200 },
       (_, number) => `GET /v1/echo/${number} HTTP/1.1\r\nHost: a\r\n`,
     );
-    socket.write(`${requests.join('\r\n')}Connection: close\r\n\r\n`);
-    const numbers = [...(await readToEnd(socket)).matchAll(/\{"number":"(\d+)"\}/g)].map(([, number]) =>
-      Number(number),
+    tick();
+    socket.write(`${heads.join('\r\n')}Connection: close\r\n\r\n`);
+    const answers = await readToEnd(socket);
+    ticking.abort();
+
+    const numbers = [...answers.matchAll(/\{"number":"(\d+)"\}/g)].map(([, number]) => Number(number));
+    expect(numbers).to.deep.equal(heads.map((_, number) => number));
+    const inATurn = [...Map.groupBy(turns, (number) => number).values()].map(({ length }) => length);
+    expect(Math.max(...inATurn)).to.be.at.most(64);
+    const durations = await world.metrics.getSingleMetric('coffer_http_request_duration_seconds')?.get();
+    const sum = durations?.values.find(
+      (value) => 'metricName' in value && String(value.metricName).endsWith('_sum'),
     );
-    expect(numbers).to.deep.equal(requests.map((_, number) => number));
+    expect(sum?.value).to.be.above((199 - 64) * 0.05);
   });
 });

@@ -19,21 +19,21 @@ export function fewInATurn<Request extends object, Response>(
 ): (request: Request, response: Response) => void {
   const waiting: (readonly [Request, Response])[] = [];
   let begun = 0;
-  let turnEnds = false;
+  let isEndDue = false;
 
   function endTurn(): void {
     const count = Math.max(MOST_A_TURN, Math.ceil(waiting.length * LEAST_SHARE));
     const next = waiting.splice(0, count);
     begun = next.length;
-    turnEnds = begun > 0;
-    if (!turnEnds) return;
+    isEndDue = begun > 0;
+    if (!isEndDue) return;
     setImmediate(endTurn);
     for (const [request, response] of next) begin(request, response);
   }
 
   return (request, response) => {
-    if (!turnEnds) {
-      turnEnds = true;
+    if (!isEndDue) {
+      isEndDue = true;
       setImmediate(endTurn);
     }
     if (begun >= MOST_A_TURN) {
