@@ -18,7 +18,8 @@ const minute = (p99Ms: number, lateP99Ms: number): SoakMinute => ({
   residentMiB: 100,
 });
 
-const soakOf = (...minutes: readonly SoakMinute[]) => resultOfParts({ soak: { perSecond: 1_000, minutes } });
+const soakOf = (...minutes: readonly SoakMinute[]) =>
+  resultOfParts({ soak: { perSecond: 1_000, yardstickP99Ms: [4, 40], minutes } });
 
 describe('the report of the bench', () => {
   it('compares the last minute of a soak with the second', () => {
@@ -30,6 +31,11 @@ describe('the report of the bench', () => {
   it('leaves out minutes in which the load generator was late itself', () => {
     const { verdicts } = soakOf(minute(9, 1), minute(99, 20), minute(10, 1), minute(11, 1), minute(80, 20));
     expect(verdicts.find(({ bar }) => bar === 'soakP99')).to.include({ value: 1.1 });
+  });
+
+  it('tells how even the machine was in a soak', () => {
+    const text = textOf(soakOf(minute(9, 1), minute(10, 1), minute(11, 1)));
+    expect(text).to.include('plain Express at the same share of its most').and.include('4.00 40.0');
   });
 
   it('does not take an early minute for the last one', () => {

@@ -48,6 +48,8 @@ export interface BenchResult {
   readonly batches: BatchFigures | undefined;
   readonly state: readonly StateFigures[];
   readonly soak: readonly SoakLine[];
+  /** p99 in ms of plain Express at a soak's share of its most, in short turns. */
+  readonly yardstickOfSoak: readonly number[];
   readonly store: readonly StoreLine[];
   /** Verification and reconciliation of a long log. */
   readonly logReading: LogReadingFigures | undefined;
@@ -150,6 +152,7 @@ export function resultOf(plan: BenchPlan, machine: MachineFacts, figures: Figure
     batches,
     state: state ?? [],
     soak: soak ? soakLines(soak) : [],
+    yardstickOfSoak: soak?.yardstickP99Ms ?? [],
     store: store ? storeLines(store) : [],
     logReading,
     memory: bets?.memory,

@@ -17,6 +17,7 @@ export function textOf(result: BenchResult): string {
     batches,
     state,
     soak,
+    yardstickOfSoak,
     store,
     logReading,
     memory,
@@ -90,6 +91,13 @@ export function textOf(result: BenchResult): string {
         one.residentMiB === undefined ? '' : whole(one.residentMiB),
       ]),
     ]),
+    ...(yardstickOfSoak.length > 0
+      ? [
+          'plain Express at the same share of its most, before and after, p99 ms of short turns: ' +
+            yardstickOfSoak.map(short).join(' '),
+          '',
+        ]
+      : []),
     ...section(store, [
       ['event store', 'per second'],
       ...store.map((line) => [line.what, whole(line.perSecond)]),

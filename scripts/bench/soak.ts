@@ -2,7 +2,7 @@
 import type { Run } from './children.ts';
 import type { HttpBench } from './httpBench.ts';
 import { withService } from './largeState.ts';
-import type { LoadReport } from './load.ts';
+import type { LoadOrder, LoadReport } from './load.ts';
 import { BETS_PER_MIB_OF_CACHE, type BenchPlan, OPEN_LOOP_CONNECTIONS, OPEN_SESSIONS } from './plan.ts';
 import { residentMiBOf } from './processorTimes.ts';
 
@@ -13,12 +13,17 @@ export interface SoakMinute extends LoadReport {
 
 export interface SoakFigures {
   readonly perSecond: number;
+  /** Plain Express at the same share of its own most, before the first minute and after the last: how even the machine is. */
+  readonly yardstickP99Ms: readonly number[];
   /** One after another, with a pause only to open the sessions of the next. */
   readonly minutes: readonly SoakMinute[];
 }
 
 const MINUTE_MS = 60_000;
 const SHARE_OF_THE_MOST = 0.7;
+/** As short as what makes a minute's p99 may be, and as many as show how much one differs from another. */
+const YARDSTICK_MS = 5_000;
+const YARDSTICK_TURNS = 8;
 /** Of a hundred bets one is placed in a session of an earlier minute. */
 const BETS_BEFORE_A_RETURN = 99;
 /** Before the same sessions of earlier minutes are returned to. */
@@ -26,7 +31,10 @@ const RETURNS = 1_000;
 
 /** With a cache for a tenth of the state at the end. */
 export async function measureSoak(run: Run, plan: BenchPlan, minutes: number): Promise<SoakFigures> {
-  const most = await withService(run, plan, undefined, (_, bench) => mostSustained(run, plan, bench));
+  const { most, yardstick } = await withService(run, plan, undefined, async (_, bench) => ({
+    most: await mostSustained(run, plan, bench),
+    yardstick: await measureYardstick(run, plan, bench),
+  }));
   const perSecond = Math.round(SHARE_OF_THE_MOST * most);
   const betsInAll = (perSecond * minutes * MINUTE_MS) / 1_000;
   const cacheMiB = Math.max(1, Math.round(betsInAll / BETS_PER_MIB_OF_CACHE / 10));
@@ -45,7 +53,8 @@ export async function measureSoak(run: Run, plan: BenchPlan, minutes: number): P
       done.push({ ...report, liveBets: bench.bets(), residentMiB: await residentMiBOf(service.pid) });
       run.progress(`${perSecond}/s, minute ${done.length} of ${minutes}: p99 ${report.p99Ms.toFixed(1)} ms`);
     }
-    return { perSecond, minutes: done };
+    const after = await measureYardstick(run, plan, bench);
+    return { perSecond, yardstickP99Ms: [...yardstick, ...after], minutes: done };
   });
 }
 
@@ -60,6 +69,20 @@ async function mostSustained(run: Run, plan: BenchPlan, bench: HttpBench): Promi
   const { answersInAll } = await forTime(MINUTE_MS);
   await bench.rest();
   return (answersInAll / (performance.now() - fromMs)) * 1_000;
+}
+
+async function measureYardstick(run: Run, plan: BenchPlan, bench: HttpBench): Promise<readonly number[]> {
+  await bench.rest();
+  run.progress('plain Express at the same share of its most');
+  const measure = (until: LoadOrder['until']) => bench.measure('express', OPEN_LOOP_CONNECTIONS, until);
+  const most = await measure({ kind: 'time', rampMs: plan.warmUpMs, measuredMs: YARDSTICK_MS });
+  const perSecond = Math.round((SHARE_OF_THE_MOST * most.answers) / most.measuredSeconds);
+  const p99Ms: number[] = [];
+  while (p99Ms.length < YARDSTICK_TURNS) {
+    const turn = await measure({ kind: 'rate', perSecond, measuredMs: YARDSTICK_MS });
+    p99Ms.push(turn.p99Ms);
+  }
+  return p99Ms;
 }
 
 /** The sessions in turn, again and again, and now and then an earlier one. */
