@@ -28,7 +28,21 @@ export function sendJson(
     headers['Content-Length'] = Buffer.byteLength(text);
   }
   response.writeHead(status, headers);
-  response.end(text);
+  if (made.length === 0) process.nextTick(sendMade);
+  made.push([response, text]);
+}
+
+/** Answers of this turn of the event loop, with their bodies. */
+let made: (readonly [ServerResponse, string | undefined])[] = [];
+
+/**
+ * As soon as no other answer can be made without waiting for something. Sent one by one as they are made, each would wake its
+ * receiver, which often runs on the same processors: it would take one while the next answer is made. ADR 0081.
+ */
+function sendMade(): void {
+  const answers = made;
+  made = [];
+  for (const [response, text] of answers) response.end(text);
 }
 
 /** The error envelope. What remains of the request is dropped in bounded time. */
