@@ -7,17 +7,20 @@ import { sendJson } from './reply.ts';
 const answerOf = () => new ServerResponse(new IncomingMessage(new Socket()));
 
 describe('answers', () => {
-  it('that are made in one turn are sent when all are made', async () => {
+  it('that are made in one turn are sent together, eight at a time', async () => {
     const answers = Array.from({ length: 20 }, answerOf);
     const sent = () => answers.filter(({ writableEnded }) => writableEnded).length;
+    const sentWhenMade: number[] = [];
     await Promise.all(
       answers.map(async (answer, index) => {
         // Some take more steps, but wait for nothing.
         for (let step = 0; step <= index; step++) await undefined;
         sendJson(answer, 200, {}, `{"index":${index}}`);
-        expect(sent()).to.equal(0);
+        sentWhenMade.push(sent());
       }),
     );
+    const counts = [0, 8, 16].map((count) => sentWhenMade.filter((one) => one === count).length);
+    expect(counts).to.deep.equal([7, 8, 5]);
     await nextTurn();
     expect(sent()).to.equal(answers.length);
   });
