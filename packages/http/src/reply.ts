@@ -39,7 +39,7 @@ const MOST_TOGETHER = 8;
 let made: (readonly [ServerResponse, string | undefined])[] = [];
 
 /**
- * When no other answer can be made without waiting for something. Sent one by one as they are made, each would wake its receiver,
+ * Once eight are made, or when no other can be made without waiting for something. Sent one by one as they are made, each would wake its receiver,
  * which often runs on the same processors: it would take one while the next answer is made. ADR 0081.
  */
 function sendMade(): void {
