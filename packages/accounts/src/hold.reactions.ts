@@ -52,18 +52,22 @@ export interface HoldActs {
   readonly reaction: Reaction;
 }
 
+interface ActFor extends HoldAct {
+  readonly purpose: HoldPurpose;
+}
+
 export function createHoldActs(): HoldActs {
-  const acts = new Map<HoldPurpose, HoldAct>();
+  const acts: ActFor[] = [];
   return {
     register(purpose, act) {
-      assert(!acts.has(purpose), `holds for "${purpose}" have one act`);
-      acts.set(purpose, act);
+      assert(!acts.some((known) => known.purpose === purpose), `holds for "${purpose}" have one act`);
+      acts.push({ ...act, purpose });
     },
     reaction: actsOnHolds(acts),
   };
 }
 
-function actsOnHolds(acts: ReadonlyMap<HoldPurpose, HoldAct>): Reaction {
+function actsOnHolds(acts: readonly ActFor[]): Reaction {
   return {
     name: 'actOnHold',
     causeOf(event) {
@@ -76,7 +80,7 @@ function actsOnHolds(acts: ReadonlyMap<HoldPurpose, HoldAct>): Reaction {
     effectOf(event) {
       const closed = closedHoldOf(event);
       if (closed) return keyOf(closed);
-      for (const { holdOf } of acts.values()) {
+      for (const { holdOf } of acts) {
         const place = holdOf(event);
         if (place) return keyOf(place);
       }
@@ -89,7 +93,7 @@ function actsOnHolds(acts: ReadonlyMap<HoldPurpose, HoldAct>): Reaction {
   };
 
   function actFor(purpose: HoldPurpose): HoldAct {
-    const act = acts.get(purpose);
+    const act = acts.find((known) => known.purpose === purpose);
     if (!act) throw new Error(`This release does not know what a hold for "${purpose}" is for.`);
     return act;
   }

@@ -22,7 +22,7 @@ export { backOffMs, type MonotonicClock, monotonicClock } from './monotonicClock
 export { type ConsumerStatus, hasReached, lagOf } from './progress.ts';
 export { type Projection, projecting } from './projecting.ts';
 export { reacting } from './reacting.ts';
-export { actDeadlineMs, type Reaction } from './reaction.ts';
+export { actDeadlineMs, noticedIn, type Reaction } from './reaction.ts';
 export type { ReactorOptions } from './reactor.ts';
 export type { SkipLookup } from './skipLookup.ts';
 export { consumerMigrations } from './stopsTable.ts';

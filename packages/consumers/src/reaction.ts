@@ -18,6 +18,31 @@ export interface Reaction {
   readonly act: (cause: RecordedEvent, signal: AbortSignal) => Promise<void>;
 }
 
+interface Noticed {
+  readonly reaction: Reaction;
+  /** The key that the event completes. */
+  readonly completed: string | undefined;
+  readonly cause: ReturnType<Reaction['causeOf']>;
+}
+
+const NOTHING: readonly Noticed[] = [];
+
+/**
+ * What the event is to those of the reactions to which it is something; nearly all events are nothing to any. Throws if one
+ * of them cannot understand it, so that an event is taken or skipped as a whole.
+ */
+export function noticedIn(event: RecordedEvent, reactions: readonly Reaction[]): readonly Noticed[] {
+  let noticed: Noticed[] | undefined;
+  for (const reaction of reactions) {
+    const completed = reaction.effectOf(event);
+    const cause = reaction.causeOf(event);
+    if (completed === undefined && !cause) continue;
+    noticed ??= [];
+    noticed.push({ reaction, completed, cause });
+  }
+  return noticed ?? NOTHING;
+}
+
 /** How long one attempt of an act may take; then the next one begins. */
 const ACT_WITHIN_MS = 10_000;
 

@@ -13,7 +13,7 @@ import { NotYetError, PoisonEventError } from './errors.ts';
 import { createLanes } from './lanes.ts';
 import { backOffMs, type MonotonicClock } from './monotonicClock.ts';
 import { advanceCause, type PendingCause, type PendingFigures, waitingCause } from './pendingCauses.ts';
-import type { Reaction } from './reaction.ts';
+import { noticedIn, type Reaction } from './reaction.ts';
 import { checkpointAt } from './work.ts';
 
 export interface ReactorOptions {
@@ -51,7 +51,9 @@ export function createReactor(dependencies: {
   /** In the order of the log. */
   const pending = new Map<string, PendingCause>();
   const lanes = createLanes({ parallelTargets, clock, signal, waitMsOf, act });
-  let last = dependencies.place;
+  /** The last event taken, and how many the log has up to it. */
+  let last: RecordedEvent | undefined;
+  let ordinal = dependencies.place?.ordinal ?? 0;
   let caughtUp = false;
   let crowded = false;
   let failures = 0;
@@ -64,13 +66,17 @@ export function createReactor(dependencies: {
     async take(events: readonly RecordedEvent[]): Promise<void> {
       for (const event of events) {
         try {
-          // All reactions must understand it before any takes it, so that it is taken or skipped as a whole.
-          for (const noticed of reactions.map(noticedIn(event))) notice(noticed, event);
+          // All reactions must understand it before any takes it.
+          for (const { reaction, completed, cause } of noticedIn(event, reactions)) {
+            if (completed !== undefined) complete(reaction, completed);
+            if (cause) add(reaction, cause.key, cause.target, event);
+          }
         } catch (error) {
           if (!(await isSkipped(event))) throw new PoisonEventError(event, error);
           passOver();
         }
-        last = checkpointAt(event, (last?.ordinal ?? 0) + 1);
+        last = event;
+        ordinal += 1;
       }
       if (pending.size > mostPending) await thinOut();
     },
@@ -85,7 +91,7 @@ export function createReactor(dependencies: {
     /** Where to resume after a crash: just before the oldest pending cause. */
     place(): Checkpoint | undefined {
       const [oldest] = pending.values();
-      return oldest ? oldest.before : last;
+      return oldest ? oldest.before : reached();
     },
 
     figures(): PendingFigures {
@@ -98,17 +104,21 @@ export function createReactor(dependencies: {
     idle: lanes.idle,
   };
 
-  function notice({ reaction, completed, cause }: Noticed, event: RecordedEvent): void {
-    const known = completed === undefined ? undefined : pending.get(idOf(reaction, completed));
+  /** Made only when it is asked for: most events are nobody's cause. */
+  function reached(): Checkpoint | undefined {
+    return last ? checkpointAt(last, ordinal) : dependencies.place;
+  }
+
+  function complete(reaction: Reaction, key: string): void {
+    const known = pending.get(idOf(reaction, key));
     if (known) settle(known);
-    if (cause) add(reaction, cause.key, cause.target, event);
   }
 
   function add(reaction: Reaction, key: string, target: string, event: RecordedEvent): void {
     const id = idOf(reaction, key);
     if (pending.has(id)) return;
     const dueMs = clock.nowMs() + (caughtUp ? (reaction.graceMs ?? graceMs) : 0);
-    const cause = waitingCause({ id, reaction, target, event, before: last, dueMs });
+    const cause = waitingCause({ id, reaction, target, event, before: reached(), dueMs });
     pending.set(id, cause);
     lanes.add(cause);
   }
@@ -183,19 +193,5 @@ export function createReactor(dependencies: {
     lanes.reschedule();
   }
 }
-
-interface Noticed {
-  readonly reaction: Reaction;
-  readonly completed: string | undefined;
-  readonly cause: ReturnType<Reaction['causeOf']>;
-}
-
-const noticedIn =
-  (event: RecordedEvent) =>
-  (reaction: Reaction): Noticed => ({
-    reaction,
-    completed: reaction.effectOf(event),
-    cause: reaction.causeOf(event),
-  });
 
 const idOf = (reaction: Reaction, key: string) => `${reaction.name} ${key}`;

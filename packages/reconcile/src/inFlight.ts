@@ -1,5 +1,5 @@
 /** What is in flight between two streams at a place in the log: the cause is there, the effect not yet. */
-import { PoisonEventError, type Reaction } from '@coffer/consumers';
+import { noticedIn, PoisonEventError, type Reaction } from '@coffer/consumers';
 import type { RecordedEvent } from '@coffer/event-store';
 import type { InFlight } from './report.ts';
 
@@ -19,30 +19,21 @@ export async function causesWithoutEffect(
   const pending = new Map<string, PendingCause>();
   for await (const page of pages) {
     for (const event of page) {
-      for (const { name, completed, cause } of await noticedIn(event)) {
-        if (completed !== undefined) pending.delete(`${name} ${completed}`);
-        if (!cause) continue;
-        pending.set(`${name} ${cause.key}`, {
-          reaction: name,
-          subject: cause.key,
-          recordedAt: event.recordedAt,
-        });
+      try {
+        for (const { reaction, completed, cause } of noticedIn(event, reactions)) {
+          if (completed !== undefined) pending.delete(`${reaction.name} ${completed}`);
+          if (!cause) continue;
+          const { recordedAt } = event;
+          pending.set(`${reaction.name} ${cause.key}`, {
+            reaction: reaction.name,
+            subject: cause.key,
+            recordedAt,
+          });
+        }
+      } catch (error) {
+        if (!(await isSkipped(event))) throw new PoisonEventError(event, error);
       }
     }
   }
   return [...pending.values()];
-
-  /** Ignores an event that the process is told to skip. */
-  async function noticedIn(event: RecordedEvent) {
-    try {
-      return reactions.map((reaction) => ({
-        name: reaction.name,
-        completed: reaction.effectOf(event),
-        cause: reaction.causeOf(event),
-      }));
-    } catch (error) {
-      if (await isSkipped(event)) return [];
-      throw new PoisonEventError(event, error);
-    }
-  }
 }
