@@ -79,6 +79,41 @@ describe('pages of the log that are copied', () => {
     expect(pages).to.equal(1);
   });
 
+  it('hold what the driver reads where rows are like the one before in all, in nothing, or in their end', async () => {
+    const alike = fc.constantFrom(
+      '',
+      'a',
+      'b',
+      'the same',
+      'same end',
+      'a same end',
+      'b same end',
+      'ŁŁ same end',
+    );
+    const row = fc.record({
+      stream: alike,
+      type: alike,
+      metadata: alike,
+      created: fc.constantFrom(
+        '2026-01-31T12:00:00.123789Z',
+        '2026-01-31T12:00:00.123Z',
+        '2000-01-01T00:00:00Z',
+      ),
+    });
+    const [rows = []] = fc.sample(fc.array(row, { minLength: 400, maxLength: 400 }), 1);
+    await insert(
+      rows.map((one, index) => ({
+        ...one,
+        position: index + 1,
+        revision: index,
+        id: randomUUID(),
+        data: `${index}`,
+      })),
+    );
+    const read = await allOf(store.readAll({ direction: 'backwards' }));
+    expect((await pagesOf()).map(plain)).to.deep.equal([plain(read.toReversed())]);
+  });
+
   it('of many streams that are read at once hold what each holds by itself, whatever its name', async () => {
     const names = ["it's", 'a "b"', '\\', "\\' or '", '$1', '{}', 'NULL', 'ŁŁ ', '', ' '];
     const streams = [...names, ...names.map((name) => `other ${name}`)];
