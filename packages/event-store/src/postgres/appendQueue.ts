@@ -18,7 +18,7 @@ export type AppendGroup = Combined<AppendEntry>;
 const MAX_BATCH_EVENTS = 128;
 /** The most bytes, so that a few large appends do not hold up a batch of small ones. */
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
-/** The fewest appends in a batch that follows another; it also has at least half as many as that one. Why: ADR 0040. */
+/** The fewest appends in a batch that follows another, unless it is full; it also has at least half as many as that one. Why: ADR 0040. */
 const LEAST_FOLLOWING = 8;
 
 export function createAppendQueue({
@@ -30,6 +30,7 @@ export function createAppendQueue({
 }) {
   const waiting: AppendEntry[] = [];
   let queuedBytes = 0;
+  let queuedEvents = 0;
   /** The number of appends in the last batch. */
   let lastTaken = 0;
   /** Streams in batches that were taken and not given back. */
@@ -44,6 +45,7 @@ export function createAppendQueue({
       }
       waiting.push(entry);
       queuedBytes += entry.bytes;
+      queuedEvents += entry.request.events.length;
     },
 
     /**
@@ -72,6 +74,7 @@ export function createAppendQueue({
         bytes += entry.bytes;
         if (batch.size > 0 && (events > MAX_BATCH_EVENTS || bytes > MAX_BATCH_BYTES)) break;
         queuedBytes -= entry.bytes;
+        queuedEvents -= entry.request.events.length;
         taken += 1;
         if (group) join(group, entry);
         else batch.set(stream, combinedOf(entry));
@@ -90,11 +93,13 @@ export function createAppendQueue({
 
     refuseAll(reason: unknown): void {
       queuedBytes = 0;
+      queuedEvents = 0;
       for (const { reject } of waiting.splice(0)) reject(reason);
     },
 
     /** Whether the next batch is worth sending while the last one is still on its way. */
-    mayFollow: () => waiting.length >= Math.max(LEAST_FOLLOWING, lastTaken / 2),
+    mayFollow: () =>
+      queuedEvents >= MAX_BATCH_EVENTS || waiting.length >= Math.max(LEAST_FOLLOWING, lastTaken / 2),
     isEmpty: () => waiting.length === 0,
   };
 }
