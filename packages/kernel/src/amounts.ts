@@ -62,3 +62,9 @@ const integerIn =
 /** The figure that a value decodes to; undefined for one that is none. */
 export const figureIn = integerIn(CANONICAL_FIGURE);
 export const signedFigureIn = integerIn(CANONICAL_SIGNED_FIGURE);
+
+/** The canonical text of a figure; undefined for any other value. */
+export const figureText = (value: unknown): string | undefined =>
+  typeof value === 'bigint' && value >= 0n ? value.toString() : undefined;
+export const signedFigureText = (value: unknown): string | undefined =>
+  typeof value === 'bigint' ? value.toString() : undefined;

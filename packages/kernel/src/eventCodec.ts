@@ -3,7 +3,7 @@
  * add optional fields, upcast an old version beside its schema, or use a new name.
  */
 import { z } from 'zod';
-import { decoderOf } from './decoderOf.ts';
+import { schemaCodec } from './schemaCodec.ts';
 
 /** The parts of a stored event that a codec needs. `data` and `metadata` are JSON texts. */
 export interface StoredEvent {
@@ -61,8 +61,17 @@ const storedMetadata = z.object({
 });
 export type StoredMetadata = Readonly<z.infer<typeof storedMetadata>>;
 
+// A request may write thousands of events, which share one text.
+let lastEncoded:
+  | { readonly metadata: EventMetadata; readonly version: number; readonly text: string }
+  | undefined;
+
 export function encodeMetadata(metadata: EventMetadata, schemaVersion: number): string {
-  return JSON.stringify({ v: schemaVersion, ...metadata });
+  if (lastEncoded?.metadata !== metadata || lastEncoded.version !== schemaVersion) {
+    const text = JSON.stringify({ v: schemaVersion, ...metadata });
+    lastEncoded = { metadata, version: schemaVersion, text };
+  }
+  return lastEncoded.text;
 }
 
 // All that follows from one cause has the same metadata, and one cause may have thousands of effects.
@@ -112,7 +121,7 @@ export function eventCodec<const Definitions extends Readonly<Record<string, Eve
   const byType = new Map(
     Object.entries<EventDefinition>(definitions).map(([type, definition]) => [
       type,
-      { ...definition, decode: decoderOf(definition.data) },
+      { ...definition, ...schemaCodec(definition.data) },
     ]),
   );
   const definitionOf = (type: string) => {
@@ -138,7 +147,7 @@ export function eventCodec<const Definitions extends Readonly<Record<string, Eve
       const definition = definitionOf(event.type);
       return {
         type: event.type,
-        data: JSON.stringify(z.encode(definition.data, event.data)),
+        data: JSON.stringify(definition.encode(event.data)),
         schemaVersion: definition.version ?? 1,
       };
     },
