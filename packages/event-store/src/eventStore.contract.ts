@@ -166,6 +166,7 @@ export function eventStoreContract(
         ['a NUL in the data', { ...good, events: [newEvent({ data: '{"a":"\0"}' })] }],
         ['half a character in the data', { ...good, events: [newEvent({ data: '{"a":"\ud800"}' })] }],
         ['half a character in the metadata', { ...good, events: [newEvent({ metadata: '{"a":"\udc00"}' })] }],
+        ['a NUL in the second metadata', { ...good, events: [newEvent(), newEvent({ metadata: '"\0"' })] }],
         ['a negative revision', { expectedRevision: -1, events: newEvents(1) }],
         ['a broken revision', { expectedRevision: 0.5, events: newEvents(1) }],
         [

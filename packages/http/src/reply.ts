@@ -23,20 +23,30 @@ export function sendJson(
   headers: OutgoingHttpHeaders,
   text: string | undefined,
 ): void {
+  let encoding: Made['encoding'] = 'utf8';
   if (text !== undefined) {
+    const bytes = Buffer.byteLength(text);
+    // Where each character is a byte both are the same, and Node writes Latin-1 several times as fast.
+    if (bytes === text.length) encoding = 'latin1';
     headers['Content-Type'] = 'application/json; charset=utf-8';
-    headers['Content-Length'] = Buffer.byteLength(text);
+    headers['Content-Length'] = bytes;
   }
   response.writeHead(status, headers);
   if (made.length === 0) process.nextTick(sendMade);
-  made.push([response, text]);
+  made.push({ response, text, encoding });
   if (made.length === MOST_TOGETHER) sendMade();
+}
+
+interface Made {
+  readonly response: ServerResponse;
+  readonly text: string | undefined;
+  readonly encoding: 'utf8' | 'latin1';
 }
 
 /** Of a large batch the first are sent while the others are made: on another core, their receivers go on meanwhile. */
 const MOST_TOGETHER = 8;
 /** Answers of this turn of the event loop, with their bodies. */
-let made: (readonly [ServerResponse, string | undefined])[] = [];
+let made: Made[] = [];
 
 /**
  * Once eight are made, or when no other can be made without waiting for something. Sent one by one as they are made, each would wake its receiver,
@@ -45,7 +55,7 @@ let made: (readonly [ServerResponse, string | undefined])[] = [];
 function sendMade(): void {
   const answers = made;
   made = [];
-  for (const [response, text] of answers) response.end(text);
+  for (const { response, text, encoding } of answers) response.end(text, encoding);
 }
 
 /** The error envelope. What remains of the request is dropped in bounded time. */

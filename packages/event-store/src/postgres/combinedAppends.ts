@@ -16,7 +16,7 @@ export interface Combined<Entry extends Waiting> {
   readonly entries: Entry[];
   /** The revision after the last event, as the first append expects it; unknown if it expects one of the words. */
   nextRevision: number | undefined;
-  /** The ids of all events, in lower case, and the last one. */
+  /** In lower case: the ids of all events, where no exact revision is expected, and the last one. */
   readonly ids: Set<string>;
   lastEventId: string | undefined;
   /** The ids that identify the appends, where the database must check that none of them is in the stream. */
@@ -48,10 +48,9 @@ export function join<Entry extends Waiting>(group: Combined<Entry>, entry: Entry
   const { events } = entry.request;
   group.entries.push(entry);
   if (group.nextRevision !== undefined) group.nextRevision += events.length;
-  for (const { id } of events) {
-    group.lastEventId = id.toLowerCase();
-    group.ids.add(group.lastEventId);
-  }
+  group.lastEventId = events.at(-1)?.id.toLowerCase();
+  if (isExact(group.expectedRevision)) return;
+  for (const { id } of events) group.ids.add(id.toLowerCase());
 }
 
 /** Whether the append would also be written if it were sent alone after the group, as far as is known here. */
