@@ -1,5 +1,5 @@
 /** `records.chain_blocks`: written only by the chain's consumer, a page at a time. */
-import type { Queryable } from '@coffer/database';
+import { int8Array, type Queryable, textArray } from '@coffer/database';
 import type { Position } from '@coffer/event-store';
 import { type Block, type ChainHead, MAX_BLOCK_EVENTS } from './blocks.ts';
 import { HASH_BYTES, idBytes, idText, type Ordinal } from './chain.ts';
@@ -96,11 +96,11 @@ async function insertInto(table: string, db: Queryable, blocks: readonly Block[]
       block.hashAfter,
       block.lastPosition,
       block.recordedUntilMs,
-      Buffer.concat(entries.map(({ id }) => idBytes(id))),
+      idBytes(entries.map(({ id }) => id)),
       Buffer.concat(entries.map(({ hash }) => hash)),
-      entries.map(({ stream }) => stream),
-      entries.map(({ revision }) => revision),
-      entries.map(({ recordedAtMs }) => recordedAtMs),
+      textArray(entries.map(({ stream }) => stream)),
+      int8Array(entries.map(({ revision }) => revision)),
+      int8Array(entries.map(({ recordedAtMs }) => recordedAtMs)),
     ]),
   );
 }

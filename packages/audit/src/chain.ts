@@ -3,8 +3,8 @@
  * removed or inserted without changing every later hash. The encoding must never change: heads that auditors
  * have noted depend on it. docs/operating/auditing.md gives it for other languages.
  */
-import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
+import { writeUuid } from '@coffer/database';
 import { EncodedEvent, type StreamEvent } from '@coffer/event-store';
 
 export const HASH_BYTES = 32;
@@ -92,7 +92,7 @@ function inputOfTexts(event: StreamEvent): HashInput {
   const bytes = input.write(texts, FIXED_BYTES, texts.length + LONGEST_CHARACTER);
   // A single character of more than one byte would have made it longer.
   if (bytes !== texts.length) return inputOfAnyTexts(event);
-  writeId(input, event);
+  writeUuid(input, ID_OFFSET, event.id);
   let offset = input.writeUInt32BE(stream.length, FIXED_BYTES);
   offset = input.writeUInt32BE(type.length, offset + stream.length);
   offset = input.writeUInt32BE(data.length, offset + type.length);
@@ -105,7 +105,7 @@ function inputOfAnyTexts(event: StreamEvent): HashInput {
   const texts = [stream, type, data, metadata].map((text) => ({ text, bytes: Buffer.byteLength(text) }));
   const length = texts.reduce((sum, { bytes }) => sum + 4 + bytes, FIXED_BYTES);
   const input = inputOf(length);
-  writeId(input, event);
+  writeUuid(input, ID_OFFSET, event.id);
   let offset = FIXED_BYTES;
   for (const { text, bytes } of texts) {
     offset = input.writeUInt32BE(bytes, offset);
@@ -114,21 +114,15 @@ function inputOfAnyTexts(event: StreamEvent): HashInput {
   return { input, length };
 }
 
-function writeId(input: Buffer, { id }: StreamEvent): void {
-  const digits = id.replaceAll('-', '');
-  const bytes = input.write(digits, ID_OFFSET, ID_BYTES, 'hex');
-  if (bytes !== ID_BYTES || digits.length !== 2 * ID_BYTES) throw new Error(`${id} is no UUID`);
-}
-
 function writeUInt64(buffer: Buffer, value: number, offset: number): void {
   buffer.writeUInt32BE(Math.floor(value / 2 ** 32), offset);
   buffer.writeUInt32BE(value % 2 ** 32, offset + 4);
 }
 
-/** The bytes of a UUID. */
-export function idBytes(id: string): Buffer {
-  const bytes = Buffer.from(id.replaceAll('-', ''), 'hex');
-  assert.equal(bytes.length, ID_BYTES, `${id} is no UUID`);
+/** The bytes of UUIDs, one behind the other. */
+export function idBytes(ids: readonly string[]): Buffer {
+  const bytes = Buffer.alloc(ids.length * ID_BYTES);
+  for (const [index, id] of ids.entries()) writeUuid(bytes, index * ID_BYTES, id);
   return bytes;
 }
 

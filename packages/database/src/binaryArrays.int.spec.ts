@@ -55,4 +55,11 @@ describe('binary arrays', () => {
       const stored = ids.map((id) => id?.toLowerCase() ?? null);
       expect(await understood('uuid', uuidArray(ids))).to.deep.equal(stored);
     }));
+
+  it('carry nothing else as a UUID', () => {
+    const id = '0193b81f-f2f7-7443-8ec7-82689a3a1655';
+    for (const wrong of ['', 'evt_1', id.slice(1), `${id}0`, id.replace('f', 'g'), id.replace('5', 'ł')]) {
+      expect(() => uuidArray([wrong])).to.throw('no UUID');
+    }
+  });
 });

@@ -91,7 +91,8 @@ export function uuidArray(values: readonly (string | null)[]): Buffer {
       offset = buffer.writeInt32BE(NULL_LENGTH, offset);
     } else {
       offset = buffer.writeInt32BE(16, offset);
-      for (const place of UUID_PLACES) buffer[offset++] = byteIn(value, place);
+      writeUuid(buffer, offset, value);
+      offset += UUID_PLACES.length;
     }
   }
   return buffer;
@@ -99,15 +100,26 @@ export function uuidArray(values: readonly (string | null)[]): Buffer {
 
 /** Where each byte of a UUID stands in its text. */
 const UUID_PLACES = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
+const UUID_CHARACTERS = 36;
+const NO_DIGIT = 0xff;
 /** By the code of the character. */
-const HEX_DIGITS = Uint8Array.from(
-  { length: 128 },
-  (_, code) => Number.parseInt(String.fromCharCode(code), 16) || 0,
-);
+const HEX_DIGITS = Uint8Array.from({ length: 128 }, (_, code) => {
+  const digit = Number.parseInt(String.fromCharCode(code), 16);
+  return Number.isNaN(digit) ? NO_DIGIT : digit;
+});
+const digitAt = (text: string, place: number): number => HEX_DIGITS[text.charCodeAt(place)] ?? NO_DIGIT;
 
-/** Digit by digit: a text without the dashes would have to be made first. */
-const byteIn = (hex: string, place: number): number =>
-  (HEX_DIGITS[hex.charCodeAt(place)] ?? 0) * 16 + (HEX_DIGITS[hex.charCodeAt(place + 1)] ?? 0);
+/** Its 16 bytes, digit by digit: a text without the dashes would have to be made first. Throws for what is no UUID. */
+export function writeUuid(target: Uint8Array, offset: number, uuid: string): void {
+  let seen = 0;
+  let at = offset;
+  for (const place of UUID_PLACES) {
+    const [high, low] = [digitAt(uuid, place), digitAt(uuid, place + 1)];
+    seen |= high | low;
+    target[at++] = high * 16 + low;
+  }
+  if (seen > 0xf || uuid.length !== UUID_CHARACTERS) throw new Error(`${uuid} is no UUID`);
+}
 
 function writeHeader(buffer: Buffer, elementOid: number, length: number, hasNulls: boolean): number {
   buffer.writeInt32BE(1, 0); // dimensions

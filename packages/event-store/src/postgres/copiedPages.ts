@@ -192,24 +192,27 @@ function repeatedValues(page: Buffer) {
   };
 }
 
-/** They end in what tells most of them apart. */
-const END_BYTES = 8;
-
 function repeatedText(page: Buffer): (view: DataView, from: number, to: number) => string {
-  let [last, lastFrom, lastTo] = ['', 0, 0];
+  let [last, lastFrom, lastBytes] = ['', 0, 0];
   return (view, from, to) => {
-    const isRepeated =
-      to - from === lastTo - lastFrom &&
-      to - from >= END_BYTES &&
-      view.getInt32(to - END_BYTES) === view.getInt32(lastTo - END_BYTES) &&
-      view.getInt32(to - END_BYTES / 2) === view.getInt32(lastTo - END_BYTES / 2) &&
-      page.compare(page, lastFrom, lastTo, from, to) === 0;
-    if (!isRepeated) {
+    if (to - from !== lastBytes || !areSame(view, from, lastFrom, lastBytes)) {
       last = textAt(page, from, to);
-      [lastFrom, lastTo] = [from, to];
+      [lastFrom, lastBytes] = [from, to - from];
     }
     return last;
   };
+}
+
+/** From the end, in which most that differ do. */
+function areSame(view: DataView, from: number, otherFrom: number, bytes: number): boolean {
+  let left = bytes;
+  for (; left >= 4; left -= 4) {
+    if (view.getInt32(from + left - 4) !== view.getInt32(otherFrom + left - 4)) return false;
+  }
+  for (; left > 0; left--) {
+    if (view.getInt8(from + left - 1) !== view.getInt8(otherFrom + left - 1)) return false;
+  }
+  return true;
 }
 
 /** Microseconds since 2000. */
