@@ -18,7 +18,7 @@ export interface Reaction {
   readonly act: (cause: RecordedEvent, signal: AbortSignal) => Promise<void>;
 }
 
-interface Noticed {
+export interface Noticed {
   readonly reaction: Reaction;
   /** The key that the event completes. */
   readonly completed: string | undefined;

@@ -13,7 +13,7 @@ import { NotYetError, PoisonEventError } from './errors.ts';
 import { createLanes } from './lanes.ts';
 import { backOffMs, type MonotonicClock } from './monotonicClock.ts';
 import { advanceCause, type PendingCause, type PendingFigures, waitingCause } from './pendingCauses.ts';
-import { noticedIn, type Reaction } from './reaction.ts';
+import { type Noticed, noticedIn, type Reaction } from './reaction.ts';
 import { checkpointAt } from './work.ts';
 
 export interface ReactorOptions {
@@ -51,9 +51,7 @@ export function createReactor(dependencies: {
   /** In the order of the log. */
   const pending = new Map<string, PendingCause>();
   const lanes = createLanes({ parallelTargets, clock, signal, waitMsOf, act });
-  /** The last event taken, and how many the log has up to it. */
-  let last: RecordedEvent | undefined;
-  let ordinal = dependencies.place?.ordinal ?? 0;
+  const reached = placeReached(dependencies.place);
   let caughtUp = false;
   let crowded = false;
   let failures = 0;
@@ -67,16 +65,12 @@ export function createReactor(dependencies: {
       for (const event of events) {
         try {
           // All reactions must understand it before any takes it.
-          for (const { reaction, completed, cause } of noticedIn(event, reactions)) {
-            if (completed !== undefined) complete(reaction, completed);
-            if (cause) add(reaction, cause.key, cause.target, event);
-          }
+          for (const noticed of noticedIn(event, reactions)) notice(noticed, event);
         } catch (error) {
           if (!(await isSkipped(event))) throw new PoisonEventError(event, error);
           passOver();
         }
-        last = event;
-        ordinal += 1;
+        reached.took(event);
       }
       if (pending.size > mostPending) await thinOut();
     },
@@ -91,7 +85,7 @@ export function createReactor(dependencies: {
     /** Where to resume after a crash: just before the oldest pending cause. */
     place(): Checkpoint | undefined {
       const [oldest] = pending.values();
-      return oldest ? oldest.before : reached();
+      return oldest ? oldest.before : reached.checkpoint();
     },
 
     figures(): PendingFigures {
@@ -104,21 +98,17 @@ export function createReactor(dependencies: {
     idle: lanes.idle,
   };
 
-  /** Made only when it is asked for: most events are nobody's cause. */
-  function reached(): Checkpoint | undefined {
-    return last ? checkpointAt(last, ordinal) : dependencies.place;
-  }
-
-  function complete(reaction: Reaction, key: string): void {
-    const known = pending.get(idOf(reaction, key));
+  function notice({ reaction, completed, cause }: Noticed, event: RecordedEvent): void {
+    const known = completed === undefined ? undefined : pending.get(idOf(reaction, completed));
     if (known) settle(known);
+    if (cause) add(reaction, cause.key, cause.target, event);
   }
 
   function add(reaction: Reaction, key: string, target: string, event: RecordedEvent): void {
     const id = idOf(reaction, key);
     if (pending.has(id)) return;
     const dueMs = clock.nowMs() + (caughtUp ? (reaction.graceMs ?? graceMs) : 0);
-    const cause = waitingCause({ id, reaction, target, event, before: reached(), dueMs });
+    const cause = waitingCause({ id, reaction, target, event, before: reached.checkpoint(), dueMs });
     pending.set(id, cause);
     lanes.add(cause);
   }
@@ -195,3 +185,16 @@ export function createReactor(dependencies: {
 }
 
 const idOf = (reaction: Reaction, key: string) => `${reaction.name} ${key}`;
+
+/** Where reading is in the log. A checkpoint is made only when it is asked for: most events are nobody's cause. */
+function placeReached(begun: Checkpoint | undefined) {
+  let last: RecordedEvent | undefined;
+  let ordinal = begun?.ordinal ?? 0;
+  return {
+    took(event: RecordedEvent): void {
+      last = event;
+      ordinal += 1;
+    },
+    checkpoint: (): Checkpoint | undefined => (last ? checkpointAt(last, ordinal) : begun),
+  };
+}
