@@ -1,5 +1,5 @@
 /** `records.chain_blocks`: written only by the chain's consumer, a page at a time. */
-import { int8Array, type Queryable, textArray } from '@coffer/database';
+import { int8Array, type Queryable, textArray, UUID_BYTES } from '@coffer/database';
 import type { Position } from '@coffer/event-store';
 import { type Block, type ChainHead, MAX_BLOCK_EVENTS } from './blocks.ts';
 import { HASH_BYTES, idBytes, idText, type Ordinal } from './chain.ts';
@@ -276,14 +276,12 @@ interface BlockRow extends HeadRow {
   readonly recorded_ms: readonly number[];
 }
 
-const ID_BYTES = 16;
-
 function headIn(row: HeadRow): ChainHead {
   return {
     ordinal: Number(row.last_ordinal),
     hash: row.hash_after,
     // The store returned this exact text as a position when the block was written.
-    place: { position: row.last_position as Position, eventId: idText(row.event_ids.subarray(-ID_BYTES)) },
+    place: { position: row.last_position as Position, eventId: idText(row.event_ids.subarray(-UUID_BYTES)) },
     recordedUntilMs: Number(row.recorded_until_ms),
   };
 }
@@ -306,7 +304,7 @@ class StoredBlock implements Block {
     const { event_ids: ids, hashes, streams, revisions, recorded_ms: recordedMs } = row;
     const counts = [
       Number(row.last_ordinal) - Number(row.first_ordinal) + 1,
-      ids.length / ID_BYTES,
+      ids.length / UUID_BYTES,
       hashes.length / HASH_BYTES,
       streams.length,
       revisions.length,

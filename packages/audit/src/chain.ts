@@ -4,13 +4,12 @@
  * have noted depend on it. docs/operating/auditing.md gives it for other languages.
  */
 import { hash } from 'node:crypto';
-import { writeUuid } from '@coffer/database';
+import { UUID_BYTES, writeUuid } from '@coffer/database';
 import { EncodedEvent, type StreamEvent } from '@coffer/event-store';
 
 export const HASH_BYTES = 32;
-const ID_BYTES = 16;
 const ID_OFFSET = HASH_BYTES + 8 + 8;
-const FIXED_BYTES = ID_OFFSET + ID_BYTES;
+const FIXED_BYTES = ID_OFFSET + UUID_BYTES;
 
 /** The hash before the first event. */
 export const GENESIS: Buffer = Buffer.alloc(HASH_BYTES);
@@ -121,8 +120,8 @@ function writeUInt64(buffer: Buffer, value: number, offset: number): void {
 
 /** The bytes of UUIDs, one behind the other. */
 export function idBytes(ids: readonly string[]): Buffer {
-  const bytes = Buffer.alloc(ids.length * ID_BYTES);
-  for (const [index, id] of ids.entries()) writeUuid(bytes, index * ID_BYTES, id);
+  const bytes = Buffer.alloc(ids.length * UUID_BYTES);
+  for (const [index, id] of ids.entries()) writeUuid(bytes, index * UUID_BYTES, id);
   return bytes;
 }
 
@@ -131,21 +130,21 @@ export const idText = (bytes: Buffer): string => idIn(bytes.toString('hex'), 0);
 
 /** The canonical text of the UUID at this place in a row of UUIDs in hexadecimal. */
 export function idIn(hex: string, place: number): string {
-  const from = place * ID_BYTES * 2;
+  const from = place * UUID_BYTES * 2;
   const part = (start: number, end: number) => hex.slice(from + start, from + end);
   return `${part(0, 8)}-${part(8, 12)}-${part(12, 16)}-${part(16, 20)}-${part(20, 32)}`;
 }
 
 /** Whether the UUID at this place in a row of them is this one, in its canonical text. */
 export function isIdIn(hex: string, place: number, id: string): boolean {
-  let at = place * ID_BYTES * 2;
+  let at = place * UUID_BYTES * 2;
   for (let index = 0; index < id.length; index++) {
     const character = id.charCodeAt(index);
     if (character === DASH && DASH_PLACES.has(index)) continue;
     if (hex.charCodeAt(at) !== character) return false;
     at += 1;
   }
-  return id.length === ID_CHARACTERS && at === (place + 1) * ID_BYTES * 2;
+  return id.length === ID_CHARACTERS && at === (place + 1) * UUID_BYTES * 2;
 }
 
 const ID_CHARACTERS = 36;

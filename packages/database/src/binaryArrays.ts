@@ -2,6 +2,7 @@
  * One-dimensional arrays in Postgres's binary format. The driver would write text, and escaping every quote of
  * a batch of JSON costs more than the append. Layout: src/backend/utils/adt/arrayfuncs.c, `array_send`.
  */
+import { UUID_BYTES, writeUuid } from './uuids.ts';
 
 /** https://www.postgresql.org/docs/18/catalog-pg-type.html */
 const OID = { bytea: 17, int4: 23, int8: 20, text: 25, uuid: 2950 } as const;
@@ -84,41 +85,18 @@ export function byteaArray(values: readonly Uint8Array[]): Buffer {
 /** Each a UUID in its canonical text form, or null. */
 export function uuidArray(values: readonly (string | null)[]): Buffer {
   const nulls = values.filter((value) => value === null).length;
-  const buffer = Buffer.allocUnsafe(HEADER_BYTES + values.length * 4 + (values.length - nulls) * 16);
+  const buffer = Buffer.allocUnsafe(HEADER_BYTES + values.length * 4 + (values.length - nulls) * UUID_BYTES);
   let offset = writeHeader(buffer, OID.uuid, values.length, nulls > 0);
   for (const value of values) {
     if (value === null) {
       offset = buffer.writeInt32BE(NULL_LENGTH, offset);
     } else {
-      offset = buffer.writeInt32BE(16, offset);
+      offset = buffer.writeInt32BE(UUID_BYTES, offset);
       writeUuid(buffer, offset, value);
-      offset += UUID_PLACES.length;
+      offset += UUID_BYTES;
     }
   }
   return buffer;
-}
-
-/** Where each byte of a UUID stands in its text. */
-const UUID_PLACES = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
-const UUID_CHARACTERS = 36;
-const NO_DIGIT = 0xff;
-/** By the code of the character. */
-const HEX_DIGITS = Uint8Array.from({ length: 128 }, (_, code) => {
-  const digit = Number.parseInt(String.fromCharCode(code), 16);
-  return Number.isNaN(digit) ? NO_DIGIT : digit;
-});
-const digitAt = (text: string, place: number): number => HEX_DIGITS[text.charCodeAt(place)] ?? NO_DIGIT;
-
-/** Its 16 bytes, digit by digit: a text without the dashes would have to be made first. Throws for what is no UUID. */
-export function writeUuid(target: Uint8Array, offset: number, uuid: string): void {
-  let seen = 0;
-  let at = offset;
-  for (const place of UUID_PLACES) {
-    const [high, low] = [digitAt(uuid, place), digitAt(uuid, place + 1)];
-    seen |= high | low;
-    target[at++] = high * 16 + low;
-  }
-  if (seen > 0xf || uuid.length !== UUID_CHARACTERS) throw new Error(`${uuid} is no UUID`);
 }
 
 function writeHeader(buffer: Buffer, elementOid: number, length: number, hasNulls: boolean): number {

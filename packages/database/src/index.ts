@@ -4,3 +4,4 @@ export * from './migrate.ts';
 export * from './pool.ts';
 export * from './queries.ts';
 export * from './serverVersion.ts';
+export * from './uuids.ts';

@@ -20,20 +20,20 @@ export async function causesWithoutEffect(
   for await (const page of pages) {
     for (const event of page) {
       try {
-        for (const { reaction, completed, cause } of noticedIn(event, reactions)) {
-          if (completed !== undefined) pending.delete(`${reaction.name} ${completed}`);
-          if (!cause) continue;
-          const { recordedAt } = event;
-          pending.set(`${reaction.name} ${cause.key}`, {
-            reaction: reaction.name,
-            subject: cause.key,
-            recordedAt,
-          });
-        }
+        take(event);
       } catch (error) {
         if (!(await isSkipped(event))) throw new PoisonEventError(event, error);
       }
     }
   }
   return [...pending.values()];
+
+  function take(event: RecordedEvent): void {
+    const { recordedAt } = event;
+    for (const { reaction, completed, cause } of noticedIn(event, reactions)) {
+      const { name } = reaction;
+      if (completed !== undefined) pending.delete(`${name} ${completed}`);
+      if (cause) pending.set(`${name} ${cause.key}`, { reaction: name, subject: cause.key, recordedAt });
+    }
+  }
 }

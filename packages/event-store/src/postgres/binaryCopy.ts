@@ -13,7 +13,6 @@ const TRAILER = -1;
 export const TRAILER_BYTES = 2;
 const LENGTH_BYTES = 4;
 export const INT8_BYTES = 8;
-export const UUID_BYTES = 16;
 
 export interface CopiedRows {
   readonly count: number;
@@ -175,20 +174,4 @@ export const integerAt = (view: DataView, at: number): number =>
 export function integerText(view: DataView, at: number): string {
   const value = integerAt(view, at);
   return Number.isSafeInteger(value) ? String(value) : String(view.getBigInt64(at));
-}
-
-/** The digits of every byte. */
-const DIGITS = Buffer.from(Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)).toString('hex'));
-const TEXT = Buffer.from('00000000-0000-0000-0000-000000000000');
-const PLACES = [...TEXT.keys()].filter((place) => TEXT[place] === DIGITS[0]);
-
-/** Written digit by digit: the pieces of a text in hexadecimal would have to be joined. */
-export function uuidText(page: Buffer, at: number): string {
-  for (let byte = 0; byte < UUID_BYTES; byte++) {
-    const digits = 2 * (page[at + byte] ?? 0);
-    const place = PLACES[2 * byte] ?? 0;
-    TEXT[place] = DIGITS[digits] ?? 0;
-    TEXT[place + 1] = DIGITS[digits + 1] ?? 0;
-  }
-  return TEXT.toString('latin1');
 }

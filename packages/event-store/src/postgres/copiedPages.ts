@@ -2,7 +2,7 @@
  * Long pages of the log and many tails of streams, read by COPY in its binary format. The driver would make a string of every value, which takes
  * three times as long, and the bytes would be gone that the chain of hashes covers.
  */
-import type { Pool } from '@coffer/database';
+import { type Pool, UUID_BYTES, uuidText } from '@coffer/database';
 import { EncodedEvent, type PageBytes } from '../encodedEvent.ts';
 import type { Position, RecordedEvent, StreamTail } from '../port.ts';
 import {
@@ -18,8 +18,6 @@ import {
   type SpareRooms,
   TooManyBytesError,
   TRAILER_BYTES,
-  UUID_BYTES,
-  uuidText,
   valueAt,
   viewOf,
 } from './binaryCopy.ts';

@@ -13,7 +13,9 @@ import {
   type Pool,
   type Queryable,
   textArray,
+  UUID_BYTES,
   uuidArray,
+  uuidText,
 } from '@coffer/database';
 import {
   type KeptSnapshot,
@@ -37,8 +39,6 @@ import {
   lengthOf,
   readRows,
   roomFor,
-  UUID_BYTES,
-  uuidText,
   valueAt,
 } from './binaryCopy.ts';
 
