@@ -24,7 +24,7 @@ import { createRateGate, type RateLimits, type TakeToken } from './rateLimits.ts
 import { ClientGoneError } from './readBody.ts';
 import { apiHeaders, sendFailure, sendJson } from './reply.ts';
 import { HttpRequestContext, requestIdOf } from './requestContext.ts';
-import { arrivedMs } from './requestTurns.ts';
+import { arrivedMs } from './requestGroups.ts';
 import { createPlainRoutes, createRouter, type Found, type Routes } from './routes.ts';
 
 export interface ApiOptions extends Credentials {

@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream';
 import { httpErrors } from './errors.ts';
 import { createFailureLog, type FailureLog } from './failureLog.ts';
 import type { Logger } from './logger.ts';
-import { fewInATurn } from './requestTurns.ts';
+import { requestGroups } from './requestGroups.ts';
 
 // An import of it would load the client behind `fetch` as well: 35 ms of the processor.
 const { createServer } = process.getBuiltinModule('node:http');
@@ -72,7 +72,10 @@ export async function startServer(app: Handler, options: ServerOptions): Promise
   server.maxHeadersCount = MAX_HEADERS + 1;
   const failureLog = options.logger && createFailureLog(options.logger);
   const connections = createConnections();
-  const handler = connections.following(fewInATurn(withGoodHeaders(app, failureLog)));
+  const checked = withGoodHeaders(app, failureLog);
+  const handler = connections.following((request, response) =>
+    requestGroups.take(request, () => checked(request, response)),
+  );
   server.on('request', handler);
   // The app says `100 Continue` itself, once it wants the body; other expectations are ignored.
   server.on('checkContinue', handler);

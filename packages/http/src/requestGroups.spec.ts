@@ -1,0 +1,174 @@
+import { mock } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { expect } from 'chai';
+import { arrivedMs, createRequestGroups } from './requestGroups.ts';
+import { simpleEndpoint } from './testing/shop.ts';
+import { openSocket, readToEnd } from './testing/sockets.ts';
+import { startWorld } from './testing/world.ts';
+
+describe('requests that arrive together', () => {
+  let nowMs: number;
+  let begun: { readonly number: number; readonly arrivedMs: number }[];
+  let groups: ReturnType<typeof createRequestGroups>;
+  let arrived: number;
+  const arrive = (count: number): void => {
+    for (let index = 0; index < count; index++) {
+      const request = { number: arrived++ };
+      groups.take(request, () => void begun.push({ ...request, arrivedMs: arrivedMs(request) }));
+    }
+  };
+  const pass = (ms: number): void => {
+    nowMs += ms;
+    mock.timers.tick(ms);
+  };
+  beforeEach(() => {
+    mock.timers.enable({ apis: ['setTimeout'] });
+    nowMs = 10_000;
+    arrived = 0;
+    begun = [];
+    groups = createRequestGroups(() => nowMs);
+  });
+  afterEach(() => mock.timers.reset());
+
+  it('begin at once as long as they are few', () => {
+    arrive(8);
+    expect(begun).to.have.lengthOf(8);
+    for (let moment = 0; moment < 20; moment++) {
+      pass(2);
+      arrive(8);
+      expect(begun).to.have.lengthOf(arrived);
+    }
+  });
+
+  it('begin together where they are more: after a moment', async () => {
+    arrive(8 + 1);
+    pass(1);
+    arrive(30);
+    await nextTurn();
+    expect(begun).to.have.lengthOf(8);
+    pass(1);
+    expect(begun).to.have.lengthOf(39);
+  });
+
+  it('begin together where they are more: as soon as they are 32, in the next turn of the event loop', async () => {
+    arrive(8 + 31);
+    await nextTurn();
+    expect(begun).to.have.lengthOf(8);
+    arrive(1);
+    expect(begun).to.have.lengthOf(8);
+    await nextTurn();
+    expect(begun).to.have.lengthOf(40);
+  });
+
+  it('begin together where they are more: when others have been answered, in the next turn', async () => {
+    arrive(8 + 3);
+    groups.answersSent();
+    arrive(1);
+    expect(begun).to.have.lengthOf(8);
+    await nextTurn();
+    expect(begun).to.have.lengthOf(12);
+    // Nobody waits.
+    groups.answersSent();
+    pass(1);
+    arrive(2);
+    await nextTurn();
+    pass(1);
+    expect(begun).to.have.lengthOf(12);
+    pass(1);
+    expect(begun).to.have.lengthOf(14);
+  });
+
+  it('begin at once again when they are few, unless others still wait', async () => {
+    arrive(8 + 32);
+    await nextTurn();
+    pass(2);
+    arrive(1);
+    expect(begun).to.have.lengthOf(41);
+    arrive(8);
+    nowMs += 100;
+    arrive(1);
+    expect(begun, 'behind one that the busy event loop has not begun yet').to.have.lengthOf(48);
+    pass(2);
+    expect(begun).to.have.lengthOf(50);
+  });
+
+  it('wait for a moment again when a group has left some behind', async () => {
+    arrive(8 + 32 + 5);
+    await nextTurn();
+    expect(begun).to.have.lengthOf(40);
+    await nextTurn();
+    expect(begun).to.have.lengthOf(40);
+    pass(2);
+    expect(begun).to.have.lengthOf(45);
+  });
+
+  it('begin in the order of their arrival', async () => {
+    arrive(70);
+    await nextTurn();
+    arrive(50);
+    await nextTurn();
+    arrive(50);
+    for (let turn = 0; turn < 3; turn++) await nextTurn();
+    pass(2);
+    expect(begun.map(({ number }) => number)).to.deep.equal(
+      Array.from({ length: 170 }, (_, number) => number),
+    );
+  });
+
+  it('have arrived when they came, not when they began', () => {
+    arrive(9);
+    pass(2);
+    expect(begun.at(-1)).to.deep.equal({ number: 8, arrivedMs: 10_000 });
+  });
+
+  it('do not pile up where more arrive than a turn takes: a quarter of them begins', async () => {
+    arrive(8 + 1_000);
+    await nextTurn();
+    expect(begun).to.have.lengthOf(8 + 250);
+    await nextTurn();
+    expect(begun).to.have.lengthOf(8 + 250 + 188);
+  });
+});
+
+describe('requests that arrive together at the server', () => {
+  it('begin in groups, are answered in their order, and their time counts from their arrival', async () => {
+    let turn = 0;
+    const ticking = new AbortController();
+    const tick = (): void => {
+      turn += 1;
+      if (!ticking.signal.aborted) setImmediate(tick);
+    };
+    const turns: number[] = [];
+    const echo = simpleEndpoint({
+      path: '/echo/:number',
+      handle: async ({ params }) => {
+        turns.push(turn);
+        // The first that had to wait makes those behind it wait for as long again.
+        const endMs = performance.now() + (params.number === '64' ? 50 : 0);
+        while (performance.now() < endMs);
+        return { status: 200, body: { number: params.number } };
+      },
+    });
+    await using world = await startWorld({ endpoints: [echo] });
+    const socket = await openSocket(world.port);
+    const heads = Array.from(
+      { length: 200 },
+      (_, number) => `GET /v1/echo/${number} HTTP/1.1\r\nHost: a\r\n`,
+    );
+    tick();
+    socket.write(`${heads.join('\r\n')}Connection: close\r\n\r\n`);
+    const answers = await readToEnd(socket);
+    ticking.abort();
+
+    const numbers = [...answers.matchAll(/\{"number":"(\d+)"\}/g)].map(([, number]) => Number(number));
+    expect(numbers).to.deep.equal(heads.map((_, number) => number));
+    const inATurn = [...Map.groupBy(turns, (number) => number).values()].map(({ length }) => length);
+    // Eight at once, and a quarter of the others behind them.
+    expect(Math.max(...inATurn)).to.be.at.most(8 + 48);
+    const durations = await world.metrics.getSingleMetric('coffer_http_request_duration_seconds')?.get();
+    const sum = durations?.values.find(
+      (value) => 'metricName' in value && String(value.metricName).endsWith('_sum'),
+    );
+    expect(sum?.value).to.be.above((199 - 64) * 0.05);
+  });
+});
