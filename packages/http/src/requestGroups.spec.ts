@@ -143,7 +143,7 @@ describe('requests that arrive together at the server', () => {
       path: '/echo/:number',
       handle: async ({ params }) => {
         turns.push(turn);
-        // The first that had to wait makes those behind it wait for as long again.
+        // All those that wait behind this one wait for as long again.
         const endMs = performance.now() + (params.number === '64' ? 50 : 0);
         while (performance.now() < endMs);
         return { status: 200, body: { number: params.number } };
