@@ -17,9 +17,10 @@ describe('requests that arrive together', () => {
       groups.take(request, () => void begun.push({ ...request, arrivedMs: arrivedMs(request) }));
     }
   };
-  const pass = (ms: number): void => {
+  const pass = async (ms: number): Promise<void> => {
     nowMs += ms;
     mock.timers.tick(ms);
+    await nextTurn();
   };
   beforeEach(() => {
     mock.timers.enable({ apis: ['setTimeout'] });
@@ -30,11 +31,11 @@ describe('requests that arrive together', () => {
   });
   afterEach(() => mock.timers.reset());
 
-  it('begin at once as long as they are few', () => {
+  it('begin at once as long as they are few', async () => {
     arrive(8);
     expect(begun).to.have.lengthOf(8);
     for (let moment = 0; moment < 20; moment++) {
-      pass(2);
+      await pass(2);
       arrive(8);
       expect(begun).to.have.lengthOf(arrived);
     }
@@ -42,11 +43,11 @@ describe('requests that arrive together', () => {
 
   it('begin together where they are more: after a moment', async () => {
     arrive(8 + 1);
-    pass(1);
+    await pass(1);
     arrive(30);
     await nextTurn();
     expect(begun).to.have.lengthOf(8);
-    pass(1);
+    await pass(1);
     expect(begun).to.have.lengthOf(39);
   });
 
@@ -69,26 +70,26 @@ describe('requests that arrive together', () => {
     expect(begun).to.have.lengthOf(12);
     // Nobody waits.
     groups.answersSent();
-    pass(1);
+    await pass(1);
     arrive(2);
     await nextTurn();
-    pass(1);
+    await pass(1);
     expect(begun).to.have.lengthOf(12);
-    pass(1);
+    await pass(1);
     expect(begun).to.have.lengthOf(14);
   });
 
   it('begin at once again when they are few, unless others still wait', async () => {
     arrive(8 + 32);
     await nextTurn();
-    pass(2);
+    await pass(2);
     arrive(1);
     expect(begun).to.have.lengthOf(41);
     arrive(8);
     nowMs += 100;
     arrive(1);
     expect(begun, 'behind one that the busy event loop has not begun yet').to.have.lengthOf(48);
-    pass(2);
+    await pass(2);
     expect(begun).to.have.lengthOf(50);
   });
 
@@ -98,7 +99,17 @@ describe('requests that arrive together', () => {
     expect(begun).to.have.lengthOf(40);
     await nextTurn();
     expect(begun).to.have.lengthOf(40);
-    pass(2);
+    await pass(2);
+    expect(begun).to.have.lengthOf(45);
+  });
+
+  it('never begin right behind another group, whose work took longer than they would have waited', async () => {
+    arrive(8 + 32 + 5);
+    await nextTurn();
+    nowMs += 2;
+    mock.timers.tick(2);
+    expect(begun).to.have.lengthOf(40);
+    await nextTurn();
     expect(begun).to.have.lengthOf(45);
   });
 
@@ -109,15 +120,15 @@ describe('requests that arrive together', () => {
     await nextTurn();
     arrive(50);
     for (let turn = 0; turn < 3; turn++) await nextTurn();
-    pass(2);
+    await pass(2);
     expect(begun.map(({ number }) => number)).to.deep.equal(
       Array.from({ length: 170 }, (_, number) => number),
     );
   });
 
-  it('have arrived when they came, not when they began', () => {
+  it('have arrived when they came, not when they began', async () => {
     arrive(9);
-    pass(2);
+    await pass(2);
     expect(begun.at(-1)).to.deep.equal({ number: 8, arrivedMs: 10_000 });
   });
 

@@ -9,7 +9,7 @@ const MOST_TOGETHER = 32;
 const LEAST_SHARE = 1 / 4;
 /** Where as many arrived within a moment, the next one waits for company. */
 const MANY = 8;
-/** No request waits for longer while the event loop turns. */
+/** The first of a group waits for so long at the most, then until the event loop comes round. */
 const MOMENT_MS = 2;
 
 /** Of those that waited, on the clock of `performance.now()`. */
@@ -51,9 +51,10 @@ export function createRequestGroups(clock: () => number = () => performance.now(
 
   function planNext(): void {
     if (waiting.length >= MOST_TOGETHER) beginSoon();
-    else timer ??= setTimeout(beginNext, MOMENT_MS);
+    else timer ??= setTimeout(beginSoon, MOMENT_MS);
   }
 
+  /** Never right behind another group: what has arrived meanwhile is read first. */
   function beginSoon(): void {
     if (isDue) return;
     clearTimeout(timer);
