@@ -162,6 +162,12 @@ function settings(
     // Pages are written before an append needs their room, and a few at a time: ADR 0071.
     bgwriter_delay: '100ms',
     bgwriter_lru_maxpages: 1_000,
+    // Before the kernel writes all of half a minute at once, while commits wait for the same disk: ADR 0084.
+    checkpoint_timeout: '30s',
+    checkpoint_completion_target: 0.1,
+    log_checkpoints: 'off',
+    // What was inserted is vacuumed while it is still in memory.
+    autovacuum_naptime: '15s',
     fsync: durable ? 'on' : 'off',
     full_page_writes: durable ? 'on' : 'off',
     synchronous_commit: durable ? 'on' : 'off',
