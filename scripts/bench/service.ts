@@ -135,8 +135,8 @@ async function databaseUrlOf(folder: string): Promise<string> {
 }
 
 /**
- * Writes as much of the write-ahead log as lies between two checkpoints. A new file of it holds up all commits and a used one
- * none (ADR 0054), and a service that has been busy for some minutes has used ones alone.
+ * Writes half of what the write-ahead log may take: more than single bets fill between two checkpoints. A new file of it holds up all
+ * commits and a used one none (ADR 0054), and a service that has been busy for some minutes has used ones alone.
  */
 async function fillLogFiles(databaseUrl: string): Promise<void> {
   await withPool(databaseUrl, async (pool) => {
