@@ -65,7 +65,8 @@ export class EmbeddedChainError extends Error {
 }
 
 export async function startEmbeddedChain(options: ChainProcessOptions): Promise<ChainProcess> {
-  const child = spawn(process.execPath, [MAIN], {
+  // As many helpers of V8 as there are cores beside one: with Node's four, its collections hold up the service.
+  const child = spawn(process.execPath, ['--v8-pool-size=0', MAIN], {
     // Its own session: Ctrl-C in a terminal reaches the service, and the service stops the chain.
     detached: true,
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],

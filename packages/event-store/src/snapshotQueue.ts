@@ -2,25 +2,25 @@
  * States on their way to the snapshot store, written in batches behind the commands that changed them. The queue is
  * bounded: what finds no room is not kept, and folded again one day.
  */
-import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { createSnapshotRests, type SnapshotRestsOptions } from './snapshotRests.ts';
 import type { PlacedSnapshot, SnapshotStore } from './snapshots.ts';
 import type { StreamState } from './streamState.ts';
 import { inTurns } from './turns.ts';
 
 export type SnapshotQueue = ReturnType<typeof createSnapshotQueue>;
 
-export interface SnapshotQueueOptions {
+export interface SnapshotQueueOptions extends SnapshotRestsOptions {
   readonly store: SnapshotStore;
-  readonly maximumBytes: number;
   readonly onError: (error: unknown) => void;
 }
 
 /** One statement carries so much, apart from a single state that is larger. */
 const BATCH_BYTES = 512 * 1024;
 const BATCH_STATES = 128;
-const PAUSE_AFTER_FAILURE_MS = 1_000;
 
-export function createSnapshotQueue({ store, maximumBytes, onError }: SnapshotQueueOptions) {
+export function createSnapshotQueue({ store, maximumBytes, onError, ...ofRests }: SnapshotQueueOptions) {
+  const rests = createSnapshotRests({ maximumBytes, ...ofRests });
   /** The newest state of each stream, oldest stream first. */
   let waiting = new Map<string, StreamState>();
   /** In the statement under way. */
@@ -31,8 +31,6 @@ export function createSnapshotQueue({ store, maximumBytes, onError }: SnapshotQu
   let written = 0;
   let dropped = 0;
   let working: Promise<void> | undefined;
-  /** Ends the pause after a failure. */
-  const hurry = new AbortController();
 
   function work(): void {
     working ??= writeAll().finally(() => {
@@ -50,13 +48,13 @@ export function createSnapshotQueue({ store, maximumBytes, onError }: SnapshotQu
     await nextTurn();
     while (waiting.size + toRemove.size > 0) {
       try {
+        const startedMs = rests.nowMs();
         await removeRows();
         await writeBatch();
+        if (waiting.size > 0) await rests.afterWriting(rests.nowMs() - startedMs, waitingBytes);
       } catch (error) {
         onError(error);
-        await delay(PAUSE_AFTER_FAILURE_MS, undefined, { ref: false, signal: hurry.signal }).catch(
-          () => undefined,
-        );
+        await rests.afterFailure();
       }
     }
   }
@@ -115,6 +113,7 @@ export function createSnapshotQueue({ store, maximumBytes, onError }: SnapshotQu
     forgetWaiting(state.stream);
     waiting.set(state.stream, state);
     waitingBytes += state.bytes;
+    rests.sawWaiting(waitingBytes);
     work();
   }
 
@@ -149,7 +148,7 @@ export function createSnapshotQueue({ store, maximumBytes, onError }: SnapshotQu
     /** Writes these states as well, whatever room there is, until all are written or time is up. */
     async finish(states: readonly StreamState[], withinMs: number): Promise<void> {
       for (const state of states) add(state);
-      hurry.abort();
+      rests.end();
       await orLate(idle(), withinMs);
       dropped += waiting.size;
       waiting = new Map();

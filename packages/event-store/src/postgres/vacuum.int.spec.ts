@@ -1,4 +1,4 @@
-/** How autovacuum, which alone follows these settings, treats the log. ADR 0084. */
+/** How autovacuum, which alone follows these settings, treats the log. ADR 0084 and 0085. */
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { logTemplate } from '../testing/logDatabase.ts';
@@ -19,5 +19,18 @@ describe('the events', () => {
       'autovacuum_vacuum_insert_threshold=20000',
       'autovacuum_freeze_min_age=0',
     ]);
+  });
+
+  it('are analyzed by a tenth of the usual sample, and their contents not at all', async () => {
+    const { rows } = await database.pool.query<{ column: string; target: number }>(
+      `select attname as column, attstattarget as target from pg_attribute
+       where attrelid = 'log.events'::regclass and attnum > 0`,
+    );
+    const targets = Object.fromEntries(rows.map(({ column, target }) => [column, target]));
+    const [few, none] = [10, 0];
+    expect(targets).to.deep.equal({
+      ...{ position: few, stream: few, revision: few, id: few, type: few, created: few },
+      ...{ data: none, metadata: none },
+    });
   });
 });
