@@ -53,31 +53,31 @@ describe('states on their way to the snapshot store', () => {
   }
 
   it('leave nine tenths of the time to others, the less the more of the room they take', async () => {
-    const { offer, written, restsMs } = queueOf(1_000_000);
+    const { offer, written, restsMs } = queueOf(4_000_000);
     offer(0, 300);
     await written(300);
-    const halfOfTheRoom = 500;
+    const eighthOfTheRoom = 500;
     expect(restsMs).to.deep.equal(
-      [172, 44].map((waiting) => Math.round(WRITING_MS * 9 * (1 - waiting / halfOfTheRoom))),
+      [172, 44].map((waiting) => Math.round(WRITING_MS * 9 * (1 - waiting / eighthOfTheRoom))),
     );
   });
 
-  it('are written one batch after the other while they take half of the room', async () => {
-    const { offer, written, restsMs } = queueOf(300_000);
+  it('are written one batch after the other while they take an eighth of the room', async () => {
+    const { offer, written, restsMs } = queueOf(1_200_000);
     offer(0, 300);
     await written(300);
     expect(restsMs).to.have.length(1);
   });
 
   it('rest for a second at the most, however long a batch took', async () => {
-    const { offer, written, restsMs } = queueOf(1_000_000, 'atOnce', 3_000);
+    const { offer, written, restsMs } = queueOf(4_000_000, 'atOnce', 3_000);
     offer(0, 129);
     await written(129);
     expect(restsMs).to.deep.equal([1_000]);
   });
 
-  it('rest no longer once they take half of the room', async () => {
-    const { queue, offer, written } = queueOf(1_000_000, 'untilAborted');
+  it('rest no longer once they take an eighth of the room', async () => {
+    const { queue, offer, written } = queueOf(4_000_000, 'untilAborted');
     offer(0, 129);
     await written(128);
     offer(129, 628);
@@ -88,7 +88,7 @@ describe('states on their way to the snapshot store', () => {
   });
 
   it('rest no longer before the process ends', async () => {
-    const { queue, offer, written } = queueOf(1_000_000, 'untilAborted');
+    const { queue, offer, written } = queueOf(4_000_000, 'untilAborted');
     offer(0, 400);
     await written(128);
     await queue.finish([stateOf(400)], 10_000);

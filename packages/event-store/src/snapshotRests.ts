@@ -14,8 +14,8 @@ const AFTER_FAILURE_MS = 1_000;
 const REST_PER_WRITING = 9;
 /** However long the database took. */
 const MOST_REST_MS = 1_000;
-/** Where so much of the room is taken, states are written one batch after the other. */
-const PRESSING_SHARE = 1 / 2;
+/** Where so much of the room is taken, states are written one batch after the other: a small cache needs the rest of it. */
+const PRESSING_SHARE = 1 / 8;
 
 export function createSnapshotRests(options: SnapshotRestsOptions) {
   const { maximumBytes, nowMs = () => performance.now(), pause = unrefPause } = options;
