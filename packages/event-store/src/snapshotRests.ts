@@ -14,7 +14,7 @@ const AFTER_FAILURE_MS = 1_000;
 const REST_PER_WRITING = 9;
 /** However long the database took. */
 const MOST_REST_MS = 1_000;
-/** Where so much of the room is taken, states are written one batch after the other: a small cache needs the rest of it. */
+/** Where so much of the room is taken, states are written one batch after the other: a small cache needs what is left. */
 const PRESSING_SHARE = 1 / 8;
 
 export function createSnapshotRests(options: SnapshotRestsOptions) {
@@ -50,5 +50,9 @@ export function createSnapshotRests(options: SnapshotRestsOptions) {
 }
 
 async function unrefPause(delayMs: number, signal: AbortSignal): Promise<void> {
-  await delay(delayMs, undefined, { ref: false, signal }).catch(() => undefined);
+  try {
+    await delay(delayMs, undefined, { ref: false, signal });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
 }
