@@ -241,6 +241,7 @@ describe('a consumer', () => {
       await until(() => consumer.status().state === 'stopped');
       world.log.append(6);
       await until(() => consumer.status().lagEvents === 7);
+      expect(consumer.isBehind(), 'it does not read').to.equal(false);
     });
 
     it('stops for good when the log was rewritten', async () => {
@@ -268,13 +269,15 @@ describe('a consumer', () => {
           await goesOn.promise;
         },
       };
-      const consumer = start(projecting([waitsInSecondPage]));
+      const consumer = start(projecting([waitsInSecondPage]), { minPageIntervalMs: 1 });
       await hasPage.promise;
       await until(() => consumer.status().lagEvents !== undefined);
       expect(consumer.status()).to.include({ state: 'catchingUp', position: '10', lagEvents: 20 });
+      await until(() => consumer.isBehind());
       goesOn.resolve();
       await until(() => consumer.status().state === 'live');
       expect(consumer.status()).to.include({ lagEvents: 0, lagSeconds: 0 });
+      expect(consumer.isBehind()).to.equal(false);
     });
   });
 

@@ -47,6 +47,8 @@ export interface ConsumerOptions extends ConsumerKey {
 
 export interface Consumer {
   readonly status: () => ConsumerStatus;
+  /** By more than some pages of a reader that keeps up. */
+  readonly isBehind: () => boolean;
   /** Finishes what is in flight, saves, releases the lease. */
   readonly stop: () => Promise<void>;
 }
@@ -58,6 +60,8 @@ const STOPPED_POLL_MS = 1_000;
 
 /** How often the end of the log is polled, to know the lag. */
 const HEAD_POLL_MS = 1_000;
+
+const PAGES_BEHIND = 10;
 
 export function startConsumer(options: ConsumerOptions): Consumer {
   const { name, schema, pool, store } = options;
@@ -79,6 +83,7 @@ export function startConsumer(options: ConsumerOptions): Consumer {
   const ended = Promise.all([runUntilStopped(), watchHead(store, progress, tellTrouble, stopping.signal)]);
   return {
     status: () => progress.status(running?.pending()),
+    isBehind: () => progress.isBehindBy(PAGES_BEHIND * minPageIntervalMs),
     async stop() {
       stopping.abort();
       await ended;

@@ -54,4 +54,17 @@ describe('the progress of a consumer', () => {
       lagSeconds: 11,
     });
   });
+
+  it('is behind once its lag is longer than asked for, while it reads', () => {
+    const progress = liveAt(3);
+    progress.sawHead(placeOf(100));
+    nowMs += 1_000;
+    expect(progress.isBehindBy(1_000)).to.equal(false);
+    nowMs += 1;
+    expect(progress.isBehindBy(1_000)).to.equal(true);
+    progress.interrupted();
+    expect(progress.isBehindBy(1_000), 'on standby').to.equal(false);
+    progress.reading(placeOf(3));
+    expect(progress.isBehindBy(1_000), 'catching up').to.equal(true);
+  });
 });

@@ -81,6 +81,8 @@ export function createProgress(
     movedAtMs = atHeadMs;
   };
 
+  const lagEvents = () => (head && isRecent(head.seenAtMs) ? lagTo(head.place) : undefined);
+
   return {
     reading(from: LogPlace | undefined): void {
       advance(consumer, 'catchingUp');
@@ -121,15 +123,20 @@ export function createProgress(
     lostSightOfHead(): void {
       head = undefined;
     },
+    /** One that does not read is not: its lag is nothing that it could shorten. */
+    isBehindBy(ms: number): boolean {
+      const isReading = consumer.state === 'live' || consumer.state === 'catchingUp';
+      return isReading && (lagSeconds(lagEvents()) ?? 0) * 1_000 > ms;
+    },
     status(pending: PendingFigures | undefined): ConsumerStatus {
-      const lagEvents = head && isRecent(head.seenAtMs) ? lagTo(head.place) : undefined;
+      const events = lagEvents();
       return {
         name,
         state: consumer.state === 'live' && !isRecent(movedAtMs) ? 'catchingUp' : consumer.state,
         position,
         caughtUpOnce,
-        lagEvents,
-        lagSeconds: lagSeconds(lagEvents),
+        lagEvents: events,
+        lagSeconds: lagSeconds(events),
         reason,
         pending,
       };
@@ -141,8 +148,8 @@ export function createProgress(
   }
 
   /** The age of the last event taken or the time since the end was last reached, whichever is shorter. */
-  function lagSeconds(lagEvents: number | undefined): number | undefined {
-    if (lagEvents === 0) return 0;
+  function lagSeconds(events: number | undefined): number | undefined {
+    if (events === 0) return 0;
     const ages = [
       lastRecordedAt && Date.now() - lastRecordedAt.getTime(),
       atHeadMs === undefined ? undefined : nowMs() - atHeadMs,

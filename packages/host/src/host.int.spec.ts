@@ -1,4 +1,5 @@
 /** Contexts in a process: what starts where and in which order, and how it stops. */
+import type { Consumer, ConsumerStatus } from '@coffer/consumers';
 import { endpoint } from '@coffer/http';
 import { expect } from 'chai';
 import { z } from 'zod';
@@ -6,6 +7,16 @@ import { type ContextParts, defineContext, type Worker } from './context.ts';
 import { contexts } from './contexts.ts';
 import type { Role } from './roles.ts';
 import { startContexts } from './testing/index.ts';
+
+const LIVE: Omit<ConsumerStatus, 'name'> = {
+  state: 'live',
+  position: undefined,
+  caughtUpOnce: true,
+  lagEvents: 0,
+  lagSeconds: 0,
+  reason: undefined,
+  pending: undefined,
+};
 
 const contextWith = (name: string, parts: ContextParts<object>) =>
   defineContext({ name, create: () => parts });
@@ -49,6 +60,34 @@ describe('a host', () => {
     const failure = await start([worker('a'), worker('b'), failing, worker('c')]).catch(String);
     expect(failure).to.equal('Error: No lease.');
     expect(steps).to.deep.equal(['start a', 'start b', 'stop b', 'stop a']);
+  });
+
+  it('is behind as long as one of its readers is', async () => {
+    const behind = new Set<string>();
+    const reader = (name: string): Consumer => ({
+      status: () => ({ ...LIVE, name }),
+      isBehind: () => behind.has(name),
+      stop: async () => undefined,
+    });
+    const reads: Worker = {
+      start: () => ({ consumers: [reader('a'), reader('b')], stop: async () => undefined }),
+    };
+    const list = contexts<object>().with(contextWith('reads', { workers: [reads] }));
+    let isBehind = () => true;
+    const world = await startContexts({
+      contexts: list,
+      given: {},
+      async beforeReady(host) {
+        isBehind = host.isBehind;
+      },
+    });
+    try {
+      expect(isBehind()).to.equal(false);
+      behind.add('b');
+      expect(isBehind()).to.equal(true);
+    } finally {
+      await world.stop();
+    }
   });
 
   it('interrupts what requests wait for before its servers stop, and stops the worker after them', async () => {

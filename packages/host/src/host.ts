@@ -62,6 +62,8 @@ const MOST_SAVING_MS = 3_000;
 
 export interface Host extends Servers {
   readonly metrics: () => Promise<MetricFigures>;
+  /** Whether something that reads the log here does not keep up with it. */
+  readonly isBehind: () => boolean;
   /** Drops what is cached of the log, since it is another one. */
   readonly forget: () => void;
   /** By the rate limits of this host; other threads ask it. */
@@ -146,6 +148,7 @@ export async function startHost<Given>(options: HostOptions<Given>): Promise<Hos
     const host: Host = {
       ...servers,
       metrics: () => platform.registry.getMetricsAsJSON(),
+      isBehind: () => consumers.some((consumer) => consumer.isBehind()),
       forget: handler.forget,
       takeToken,
       stop,

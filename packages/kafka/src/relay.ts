@@ -65,6 +65,7 @@ export function startRelay({ settings, toldEvents, observer = NOBODY, ...shared 
   });
   return {
     status: consumer.status,
+    isBehind: consumer.isBehind,
     async stop() {
       await consumer.stop();
       await work.close();

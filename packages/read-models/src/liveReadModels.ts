@@ -23,6 +23,7 @@ export async function startLiveReadModels(options: LiveReadModelsOptions): Promi
 
   return {
     status: () => consumer.status(),
+    isBehind: () => consumer.isBehind(),
     async stop() {
       stopping.abort();
       clearTimeout(timer);

@@ -106,6 +106,7 @@ async function runUntilStopped(names: readonly string[], onFailed: (what: string
       apiThreads: roles.includes('api') ? config.apiThreads : 0,
       main: () => main,
       makeNextMasterKey: (environment) => makeNextKeyForAll(environment),
+      logger,
       onFailed(error) {
         onFailed('A thread of the service has failed');
         logger.fatal({ err: error }, 'a thread of the service has failed: this service stops');

@@ -78,7 +78,9 @@ export type ThreadMessage =
       readonly argument: unknown;
     }
   /** A reader of the log has found that it is another one. */
-  | { readonly kind: 'logRewritten' };
+  | { readonly kind: 'logRewritten' }
+  /** What reads the log keeps up with it. The thread as the system calls it. */
+  | { readonly kind: 'upToDate'; readonly thread: number };
 
 /** With an exit code: a circumstance of the start. Its class does not survive the way between threads. */
 export type ThreadFailure =
@@ -97,12 +99,14 @@ export function openServiceThread({
   main,
   onFailed,
   onLogRewritten,
+  onUpToDate,
 }: {
   readonly name: 'background' | `api-${number}`;
   readonly main: MainThread;
   /** It has ended by itself; told once. */
   readonly onFailed: (error: unknown) => void;
   readonly onLogRewritten: () => void;
+  readonly onUpToDate: (thread: number) => void;
 }): ServiceThread {
   // The size that the command line gives the main thread, which has taken it over, would overrule the limit of this one.
   setFlagsFromString('--max-semi-space-size=0');
@@ -133,6 +137,7 @@ export function openServiceThread({
   );
   worker.on('message', (message: ThreadMessage) => {
     if (message.kind === 'logRewritten') return onLogRewritten();
+    if (message.kind === 'upToDate') return onUpToDate(message.thread);
     if (message.kind === 'question') {
       // The thread asks by the same interface.
       const asked = main[message.name] as (argument: unknown) => Promise<unknown>;

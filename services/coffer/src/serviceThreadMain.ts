@@ -15,6 +15,7 @@ import {
   type ToThread,
   toldOf,
 } from './serviceThread.ts';
+import { CHECK_EVERY_MS, thisThread } from './yielding.ts';
 
 assert(parentPort, 'this module runs in a thread');
 const port = parentPort;
@@ -109,6 +110,10 @@ async function start({ ownTestChain, secretTexts, api, ...options }: ThreadOptio
     }),
     onLogRewritten: () => tell({ kind: 'logRewritten' }),
   });
+  const report = () => {
+    if (!service.isBehind()) tell({ kind: 'upToDate', thread: thisThread() });
+  };
+  if (!api && process.platform === 'linux') setInterval(report, CHECK_EVERY_MS).unref();
   return {
     service,
     masterKeys,

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { performance } from 'node:perf_hooks';
 import { portsBetween } from '@coffer/event-store';
 import type { ApiThreads, Host } from '@coffer/host';
-import type { MetricFigures } from '@coffer/http';
+import type { Logger, MetricFigures } from '@coffer/http';
 import type { Environment } from '@coffer/kernel';
 import type { MasterKey } from '@coffer/wallets';
 import type { EventLoop } from './memoryAtRest.ts';
@@ -16,6 +16,7 @@ import {
   type ServiceThread,
   type ThreadOptions,
 } from './serviceThread.ts';
+import { openYielding } from './yielding.ts';
 
 export interface ThreadsOptions {
   readonly hasBackground: boolean;
@@ -24,6 +25,7 @@ export interface ThreadsOptions {
   /** Undefined until it listens. */
   readonly main: () => MainService | undefined;
   readonly makeNextMasterKey: (environment: Environment) => Promise<MasterKey>;
+  readonly logger: Logger;
   /** One has ended by itself. */
   readonly onFailed: (error: unknown) => void;
 }
@@ -51,7 +53,8 @@ export interface Threads {
 }
 
 export function openThreads(options: ThreadsOptions): Threads {
-  const { hasBackground, apiThreads, main: mainService, makeNextMasterKey, onFailed } = options;
+  const { hasBackground, apiThreads, main: mainService, makeNextMasterKey, logger, onFailed } = options;
+  const yielding = openYielding(logger);
   const requestsInFlight = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   const ports = portsBetween(apiThreads);
   const placeOf = (index: number) => ({ index, ports: ports[index] ?? [] });
@@ -82,6 +85,7 @@ export function openThreads(options: ThreadsOptions): Threads {
       await Promise.all(ofApi.map((thread) => thread.stop()));
     },
     async stopBackground() {
+      await yielding.end();
       await background?.stop();
     },
   };
@@ -108,6 +112,7 @@ export function openThreads(options: ThreadsOptions): Threads {
         mainService()?.forget();
         for (const one of all) if (one !== thread) void one.forget();
       },
+      onUpToDate: yielding.isUpToDate,
     });
     return thread;
   }

@@ -9,9 +9,9 @@ import type { Clock } from '@coffer/kernel';
 import { createTestDatabase, eventStoreUrlOf, type TestDatabaseTemplate } from '@coffer/testing';
 import type { Contexts } from '../contexts.ts';
 import { migrateAll } from '../facts.ts';
+import type { Host } from '../host.ts';
 import { type HostConfig, startHost } from '../host.ts';
 import { roles as allRoles, type Role } from '../roles.ts';
-import type { Servers } from '../servers.ts';
 import { type Client, createClient } from './client.ts';
 
 export interface ContextNode {
@@ -51,7 +51,7 @@ interface NodeOptions<Given> {
   /** Default: the machine's. */
   readonly clock?: Clock;
   /** The last step of the start. */
-  readonly beforeReady?: (servers: Servers) => Promise<void>;
+  readonly beforeReady?: (host: Host) => Promise<void>;
   /** Wraps the contexts' event store, to delay appends or make them fail. */
   readonly wrapStore?: (store: EventStore) => EventStore;
 }
