@@ -21,7 +21,7 @@ const UP_TO_DATE_FOR_MS = 1_000;
 const FEWEST_CHECKS = 40;
 const MOST_CHECKS = 2_400;
 
-/** `idle`: runs where no other thread wants to, and stops as soon as one does. `share`: by its niceness. */
+/** `idle` (`SCHED_IDLE`): runs where no other thread wants to, and stops as soon as one does. `share`: by its niceness. */
 export type Policy = 'idle' | 'share';
 
 export interface Yielding {
