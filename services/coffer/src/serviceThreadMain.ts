@@ -110,10 +110,7 @@ async function start({ ownTestChain, secretTexts, api, ...options }: ThreadOptio
     }),
     onLogRewritten: () => tell({ kind: 'logRewritten' }),
   });
-  const report = () => {
-    if (!service.isBehind()) tell({ kind: 'upToDate', thread: thisThread() });
-  };
-  if (!api && process.platform === 'linux') setInterval(report, CHECK_EVERY_MS).unref();
+  if (!api) reportWhileUpToDate(service);
   return {
     service,
     masterKeys,
@@ -122,4 +119,13 @@ async function start({ ownTestChain, secretTexts, api, ...options }: ThreadOptio
       await chains.close();
     },
   };
+}
+
+function reportWhileUpToDate({ isBehind }: Service): void {
+  const thread = thisThread();
+  if (thread === undefined) return;
+  const report = () => {
+    if (!isBehind()) tell({ kind: 'upToDate', thread });
+  };
+  setInterval(report, CHECK_EVERY_MS).unref();
 }

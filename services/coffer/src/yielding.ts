@@ -113,7 +113,7 @@ function canTakeBack(thread: number): boolean {
   }
 }
 
-/** The same for the thread that says so, from the first time on. */
+/** The same for the thread that says that it is up to date, from the first time on. */
 export function openYielding(logger: Logger): {
   readonly isUpToDate: (thread: number) => void;
   readonly end: () => Promise<void>;
@@ -139,15 +139,18 @@ export function openYielding(logger: Logger): {
   };
 }
 
-/** As the system calls the thread that asks. Read by one of libuv's, it would be the name of that one. */
-export const thisThread = (): number => Number(basename(readlinkSync('/proc/thread-self')));
+/** As Linux calls the thread that asks; undefined in a sandbox without `/proc`. Read by one of libuv's, it would be the name of that one. */
+export function thisThread(): number | undefined {
+  try {
+    return Number(basename(readlinkSync('/proc/thread-self')));
+  } catch {
+    return undefined;
+  }
+}
 
 const execute = promisify(execFile);
 
-/**
- * Node sets no policies. The command is of util-linux, and BusyBox has it as well. It inherits the policy of the thread
- * that runs it.
- */
+/** Node sets no policies. The command is of util-linux; it inherits the policy of the thread that runs it. */
 async function setPolicy(thread: number, policy: Policy): Promise<void> {
   await execute('chrt', [policy === 'idle' ? '-i' : '-o', '-p', '0', String(thread)]);
 }

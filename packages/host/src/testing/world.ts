@@ -9,8 +9,7 @@ import type { Clock } from '@coffer/kernel';
 import { createTestDatabase, eventStoreUrlOf, type TestDatabaseTemplate } from '@coffer/testing';
 import type { Contexts } from '../contexts.ts';
 import { migrateAll } from '../facts.ts';
-import type { Host } from '../host.ts';
-import { type HostConfig, startHost } from '../host.ts';
+import { type Host, type HostConfig, startHost } from '../host.ts';
 import { roles as allRoles, type Role } from '../roles.ts';
 import { type Client, createClient } from './client.ts';
 
