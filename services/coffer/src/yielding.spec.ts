@@ -12,12 +12,14 @@ if (process.platform === 'linux') {
     let nowMs: number;
     let isUpToDate: boolean;
     let fails: boolean;
+    let changes: Promise<void>;
     const start = () =>
       yieldWhileUpToDate({
         thread: 1,
         async setPolicy(_thread, policy) {
           if (fails) throw new Error('there is no such command');
           policies.push(policy);
+          await changes;
         },
         nowMs: () => nowMs,
         logger: createLogger({ level: 'warn', destination: { write: (line) => lines.push(line) } }),
@@ -37,6 +39,7 @@ if (process.platform === 'linux') {
       nowMs = 0;
       isUpToDate = true;
       fails = false;
+      changes = Promise.resolve();
       priorities.allow(() => true);
     });
 
@@ -67,7 +70,7 @@ if (process.platform === 'linux') {
       await after(40, yielding);
       for (const checks of [80, 160, 320, 640, 1_280, 2_400, 2_400]) {
         isUpToDate = false;
-        await after(5, yielding);
+        await after(24, yielding);
         isUpToDate = true;
         expect(await after(checks - 1, yielding), `${checks} checks`).to.equal('share');
         expect(await after(1, yielding), `${checks} checks`).to.equal('idle');
@@ -85,6 +88,18 @@ if (process.platform === 'linux') {
       yielding?.check();
       await yielding?.end();
       expect(policies).to.deep.equal(['idle', 'share']);
+    });
+
+    it('changes its policy once at a time', async () => {
+      const yielding = start();
+      await after(39, yielding);
+      const changed = Promise.withResolvers<void>();
+      changes = changed.promise;
+      await after(3, yielding);
+      expect(policies).to.deep.equal(['idle']);
+      changed.resolve();
+      await after(1, yielding);
+      expect(policies).to.deep.equal(['idle']);
     });
 
     it('keeps its share, with one warning, where it cannot give way', async () => {

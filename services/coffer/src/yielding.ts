@@ -76,7 +76,6 @@ export function yieldWhileUpToDate({
       });
     },
     async end() {
-      isOver = true;
       await changing;
       await change('share');
     },
