@@ -49,6 +49,8 @@ export function createCredits({ handler, accounts, failPoint }: CreditDependenci
       signal?.throwIfAborted();
       const holdId = stakeHoldId(poolId, betId);
       await accounts.closeHold(accountOf(userId), { holdId, payout, nth: stake }, cause, deadlineMs());
+      // Others are under way.
+      failPoint('pool.oneCredited');
     };
     /** Many accounts were last written by other threads: read together, they cost less than one by one. */
     const readAhead = (part: readonly Credit[]) =>

@@ -126,6 +126,7 @@ describe('a process that dies', () => {
 
   for (const point of [
     'pool.closed',
+    'pool.oneCredited',
     'pool.halfCredited',
     'pool.allButOneCredited',
     'pool.credited',

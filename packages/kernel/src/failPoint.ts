@@ -25,6 +25,7 @@ export const failPointName = z.enum([
   'lock.locked',
   'pool.beforeClose',
   'pool.closed',
+  'pool.oneCredited',
   'pool.halfCredited',
   'pool.allButOneCredited',
   'pool.credited',
