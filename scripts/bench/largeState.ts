@@ -1,4 +1,4 @@
-/** What many live bets cost: rates and memory with few of them and with many, in a service each. */
+/** What many live bets cost: rates and memory of services with few of them and with many, and batches into a long log. */
 import type { Run } from './children.ts';
 import { type HttpBench, prepareHttpBench } from './httpBench.ts';
 import { placeBets, takeTurns } from './httpRows.ts';
@@ -13,14 +13,22 @@ import {
 import { residentMiBOf } from './processorTimes.ts';
 import { type ServiceUnderTest, startService } from './service.ts';
 
-/** Bets as a share of plain Express, round by round, with few live bets and with all of them. */
+/** Services that take turns. */
 export interface StateFigures {
+  readonly few: StateOfService;
+  readonly inCache: StateOfService;
+  /** Ten times as much as its cache holds. */
+  readonly beyondCache: StateOfService;
+}
+
+export interface StateOfService {
   readonly cacheMiB: number | undefined;
+  /** Before the turns, which add as many as the machine allows. */
   readonly liveBets: number;
   readonly sessions: number;
-  readonly fresh: readonly number[];
-  readonly filled: readonly number[];
-  /** Of all processes but PostgreSQL; undefined where the system does not tell. */
+  /** Bets a second, round by round. */
+  readonly perSecond: readonly number[];
+  /** Of all processes but PostgreSQL, before the turns; undefined where the system does not tell. */
   readonly residentMiB: number | undefined;
 }
 
@@ -33,49 +41,45 @@ export interface BatchFigures {
 
 const CONNECTIONS = 256;
 
-/** First with all states in the cache, then with ten times as much as it holds. */
-export async function measureState(run: Run, plan: BenchPlan): Promise<readonly StateFigures[]> {
+/** In turns of a second or so: filling takes minutes, in which a machine may become twice as fast. */
+export async function measureState(run: Run, plan: BenchPlan): Promise<StateFigures> {
+  await using stack = run.stack.use(new AsyncDisposableStack());
+  const ownRun: Run = { ...run, stack };
   const tenth = Math.max(1, Math.round(plan.liveBets / BETS_PER_MIB_OF_CACHE / 10));
-  const figures: StateFigures[] = [];
-  for (const cacheMiB of [undefined, tenth]) {
-    figures.push(
-      await withService(run, plan, cacheMiB, (service, bench) => fill(run, plan, cacheMiB, service, bench)),
-    );
+  const few = await openFilled(ownRun, plan, { liveBets: 0 });
+  const inCache = await openFilled(ownRun, plan, { liveBets: plan.liveBets });
+  const beyondCache = await openFilled(ownRun, plan, { liveBets: plan.liveBets, cacheMiB: tenth });
+  for (let round = 0; round < plan.stateRounds; round++) {
+    for (const { bench, perSecond } of [few, inCache, beyondCache]) {
+      const [row] = await takeTurns(ownRun, bench, plan, [['bet', CONNECTIONS]], 1);
+      for (const { answers, measuredSeconds } of row?.rounds ?? []) perSecond.push(answers / measuredSeconds);
+    }
   }
-  return figures;
+  return { few: few.figures, inCache: inCache.figures, beyondCache: beyondCache.figures };
 }
 
-async function fill(
+async function openFilled(
   run: Run,
   plan: BenchPlan,
-  cacheMiB: number | undefined,
-  service: ServiceUnderTest,
-  bench: HttpBench,
-): Promise<StateFigures> {
-  const { liveBets, stateSessions: sessions, stateRounds } = plan;
-  const rates = async (): Promise<readonly number[]> => {
-    const turns = [['express', CONNECTIONS] as const, ['bet', CONNECTIONS] as const];
-    const [express, bets] = await takeTurns(run, bench, plan, turns, stateRounds);
-    return (bets?.rounds ?? []).map(({ answers, measuredSeconds }, round) => {
-      const yardstick = express?.rounds[round];
-      if (!yardstick) throw new Error('The two sides were not measured in the same rounds.');
-      return answers / measuredSeconds / (yardstick.answers / yardstick.measuredSeconds);
-    });
-  };
+  { liveBets, cacheMiB }: { readonly liveBets: number; readonly cacheMiB?: number },
+): Promise<{ bench: HttpBench; perSecond: number[]; figures: StateOfService }> {
+  const { service, bench } = await openService(run, plan, cacheMiB);
   await bench.measure('bet', CONNECTIONS, { kind: 'time', rampMs: 0, measuredMs: plan.warmUpMs });
-  const fresh = await rates();
-  run.progress(`filling up to ${liveBets} live bets`);
-  await placeBets(bench, Math.max(0, liveBets - bench.bets()));
+  if (liveBets > 0) {
+    run.progress(`filling up to ${liveBets} live bets`);
+    await placeBets(bench, Math.max(0, liveBets - bench.bets()));
+  }
   // The readers of the log have their own row: what they still have to do of the filling is not the state's cost.
   await bench.rest();
-  // Before the rates, which add as many bets as the machine allows.
-  const figures = {
+  const perSecond: number[] = [];
+  const figures: StateOfService = {
     cacheMiB,
     liveBets: bench.bets(),
-    sessions,
+    sessions: plan.stateSessions,
+    perSecond,
     residentMiB: await residentMiBOf(service.pid),
   };
-  return { ...figures, fresh, filled: await rates() };
+  return { bench, perSecond, figures };
 }
 
 export function measureBatches(run: Run, plan: BenchPlan): Promise<BatchFigures> {
@@ -103,9 +107,13 @@ export async function withService<Result>(
   work: (service: ServiceUnderTest, bench: HttpBench) => Promise<Result>,
 ): Promise<Result> {
   await using stack = run.stack.use(new AsyncDisposableStack());
-  const ownRun: Run = { ...run, stack };
+  const { service, bench } = await openService({ ...run, stack }, plan, cacheMiB);
+  return await work(service, bench);
+}
+
+async function openService(run: Run, plan: BenchPlan, cacheMiB: number | undefined) {
   run.progress(`starting a service with ${cacheMiB ?? 'the default number of'} MiB for states`);
   const environment = cacheMiB === undefined ? {} : { COFFER_CACHE_MIB: String(cacheMiB) };
-  const service = await startService(ownRun, { environment });
-  return await work(service, await prepareHttpBench(ownRun, service, plan.stateSessions));
+  const service = await startService(run, { environment });
+  return { service, bench: await prepareHttpBench(run, service, plan.stateSessions) };
 }

@@ -64,7 +64,7 @@ export const SHORT_PLAN: BenchPlan = {
   openLoopMs: 2_000,
   liveBets: 300_000,
   stateSessions: 1_000,
-  stateRounds: 4,
+  stateRounds: 12,
   logReadingRounds: 3,
   batchRounds: 6,
   storeRounds: 5,

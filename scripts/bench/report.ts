@@ -31,7 +31,7 @@ export interface Figures {
   readonly webhooks?: WebhookFigures | undefined;
   readonly kafka?: KafkaFigures | undefined;
   readonly batches?: BatchFigures | undefined;
-  readonly state?: readonly StateFigures[] | undefined;
+  readonly state?: StateFigures | undefined;
   readonly logReading?: LogReadingFigures | undefined;
   readonly soak?: SoakFigures | undefined;
 }
@@ -46,7 +46,7 @@ export interface BenchResult {
   /** How long the disk takes to keep 8 KiB. */
   readonly fileSyncs: Latencies | undefined;
   readonly batches: BatchFigures | undefined;
-  readonly state: readonly StateFigures[];
+  readonly state: StateFigures | undefined;
   readonly soak: readonly SoakLine[];
   /** p99 in ms of plain Express at a soak's share of its most, in short turns. */
   readonly yardstickOfSoak: readonly number[];
@@ -150,7 +150,7 @@ export function resultOf(plan: BenchPlan, machine: MachineFacts, figures: Figure
     openLoop: openLoop ? openLoop.rows.filter(({ rounds }) => rounds.length > 0).map(openLoopLine) : [],
     fileSyncs: openLoop?.fileSyncs,
     batches,
-    state: state ?? [],
+    state,
     soak: soak ? soakLines(soak) : [],
     yardstickOfSoak: soak?.yardstickP99Ms ?? [],
     store: store ? storeLines(store) : [],
@@ -227,13 +227,11 @@ const openLoopLine = ({ perSecond, rounds }: OpenLoopRow): OpenLoopLine => ({
   lateP99Ms: median(rounds.map((one) => one.lateP99Ms ?? Number.NaN)),
 });
 
-function stateVerdicts([inCache, beyond]: readonly StateFigures[]): readonly Verdict[] {
-  if (!inCache || !beyond) throw new Error('The large state was not measured.');
-  const kept = ({ filled }: StateFigures) => filled.map((share) => share / median(inCache.fresh));
+function stateVerdicts({ few, inCache, beyondCache }: StateFigures): readonly Verdict[] {
   const { residentMiB, liveBets } = inCache;
   return [
-    judge('stateInCache', kept(inCache)),
-    judge('stateBeyondCache', kept(beyond)),
+    judge('stateInCache', ratios(inCache.perSecond, few.perSecond)),
+    judge('stateBeyondCache', ratios(beyondCache.perSecond, few.perSecond)),
     ...(residentMiB !== undefined && liveBets >= JUDGED_LIVE_BETS
       ? [judge('stateMemory', [residentMiB])]
       : []),

@@ -29,6 +29,7 @@ export function textOf(result: BenchResult): string {
     passed,
   } = result;
   const whole = (value: number) => Math.round(value).toLocaleString('en-US');
+  const states = state ? [state.few, state.inCache, state.beyondCache] : [];
   const short = (value: number) => (value < 1_000 ? value.toFixed(value < 10 ? 2 : 1) : whole(value));
   return [
     `${plan} run of ${machine.commit}`,
@@ -69,14 +70,13 @@ export function textOf(result: BenchResult): string {
           '',
         ]
       : []),
-    ...section(state, [
-      ['live bets', 'sessions', 'MiB for states', 'share of Express, fresh', 'filled', 'MiB in all'],
-      ...state.map((one) => [
+    ...section(states, [
+      ['live bets', 'sessions', 'MiB for states', 'bets/s', 'MiB in all'],
+      ...states.map((one) => [
         whole(one.liveBets),
         whole(one.sessions),
         one.cacheMiB === undefined ? 'default' : whole(one.cacheMiB),
-        short(median(one.fresh)),
-        short(median(one.filled)),
+        whole(median(one.perSecond)),
         one.residentMiB === undefined ? '' : whole(one.residentMiB),
       ]),
     ]),
