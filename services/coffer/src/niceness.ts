@@ -9,8 +9,9 @@ import type { Logger } from '@coffer/http';
 
 /** A third of the weight. */
 const READER_NICER_BY = 5;
-/** A seventieth, the least that there is. */
-const NICEST = 19;
+/** A tenth. */
+const HELPERS_NICER_BY = 10;
+const MOST_NICE = 19;
 /** As Node calls the threads in which V8 marks the heap and compiles. */
 const HELPER = 'V8Worker';
 /** As `setPriority` calls the thread that asks. */
@@ -18,8 +19,7 @@ const THIS_THREAD = 0;
 
 /** Called in the thread that reads the log. */
 export function giveWay(logger: Logger): void {
-  if (process.platform === 'linux')
-    become([THIS_THREAD], Math.min(getPriority() + READER_NICER_BY, NICEST), logger);
+  if (process.platform === 'linux') makeNicer([THIS_THREAD], READER_NICER_BY, logger);
 }
 
 /** Called in the main thread, for V8's helpers: while one of them marks a heap, two cores have one for answers. */
@@ -30,11 +30,13 @@ export async function letHelpersGiveWay(logger: Logger): Promise<void> {
     const name = await readFile(`/proc/self/task/${thread}/comm`, 'utf8').catch(ifGone);
     if (name?.trim() === HELPER) helpers.push(Number(thread));
   }
-  become(helpers, NICEST, logger);
+  makeNicer(helpers, HELPERS_NICER_BY, logger);
 }
 
-function become(threads: readonly number[], niceness: number, logger: Logger): void {
+/** Than the thread that asks. */
+function makeNicer(threads: readonly number[], by: number, logger: Logger): void {
   try {
+    const niceness = Math.min(getPriority() + by, MOST_NICE);
     for (const thread of threads) setPriority(thread, niceness);
   } catch (error) {
     warnOfPriorities(logger, error);
