@@ -44,10 +44,7 @@ function makeNicer(threads: readonly number[], by: number, logger: Logger): void
 }
 
 export function warnOfPriorities(logger: Logger, error: unknown): void {
-  logger.warn(
-    { err: error },
-    'this system forbids setting priorities: answers take longer where processors are scarce',
-  );
+  logger.warn({ err: error }, 'priorities cannot be set: answers take longer where processors are scarce');
 }
 
 /** Threads other than helpers come and go, and a sandbox may have no `/proc`. */

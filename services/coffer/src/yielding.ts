@@ -14,6 +14,8 @@ import { warnOfPriorities } from './niceness.ts';
 /** In the main thread, and in the one that says whether it is. */
 export const CHECK_EVERY_MS = 250;
 const UP_TO_DATE_FOR_MS = 1_000;
+/** A stop waits for it. */
+const SET_WITHIN_MS = 5_000;
 /**
  * After its start, and after it was behind, it keeps its share for the fewest. Where it falls behind again sooner than that, it
  * needs its share, and keeps it twice as long each time.
@@ -151,5 +153,6 @@ const execute = promisify(execFile);
 
 /** Node sets no policies. The command is of util-linux; it inherits the policy of the thread that runs it. */
 async function setPolicy(thread: number, policy: Policy): Promise<void> {
-  await execute('chrt', [policy === 'idle' ? '-i' : '-o', '-p', '0', String(thread)]);
+  const timeout = SET_WITHIN_MS;
+  await execute('chrt', [policy === 'idle' ? '-i' : '-o', '-p', '0', String(thread)], { timeout });
 }

@@ -4,11 +4,11 @@
  *
  * The client's own search is not used: each caller would search separately, one node after the other.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import gossipService from '@eventstore/db-client/generated/gossip_grpc_pb.js';
 import gossip from '@eventstore/db-client/generated/gossip_pb.js';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import { StoreAbsentError, StoreUnreachableError } from '../errors.ts';
+import { pause } from '../pause.ts';
 import { type Address, type Node, nameOf } from './address.ts';
 import { explained } from './failures.ts';
 import { guarded } from './guardedClient.ts';
@@ -186,13 +186,4 @@ function leaderAmong(members: readonly gossip.MemberInfo[]): Node | undefined {
 function nodeOf(member: gossip.MemberInfo): Node | undefined {
   const endpoint = member.getHttpEndPoint();
   return endpoint && { address: endpoint.getAddress(), port: endpoint.getPort() };
-}
-
-/** Ends early, without an error, when the signal aborts. */
-async function pause(waitMs: number, signal: AbortSignal): Promise<void> {
-  try {
-    await delay(waitMs, undefined, { signal });
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  }
 }

@@ -5,7 +5,7 @@
  * Nobody waits for a slow consumer: the latest events are kept, and whoever falls behind them reads by itself again,
  * from its own place, which the log must still hold.
  */
-import { setTimeout as delay } from 'node:timers/promises';
+import { pause } from '../pause.ts';
 import type { SubscribeOptions, SubscriptionMessage } from '../port.ts';
 import { PAGE_SIZE } from './pageFetcher.ts';
 import { beginTrunk, changed, countUpTo, covers, endTrunk, type Trunk } from './trunk.ts';
@@ -65,7 +65,7 @@ export function shareSubscription(follow: Follow, maxKept = MAX_KEPT): Follow {
             isGiven = true;
             trunk = beginTrunk(messages, ending, pageSize, place?.position, maxKept);
           } else if (!covers(trunk, place?.position)) {
-            if (message.kind === 'events') await pause(minPageIntervalMs, signal);
+            if (message.kind === 'events' && minPageIntervalMs > 0) await pause(minPageIntervalMs, signal);
             continue;
           }
           return trunk;
@@ -106,7 +106,7 @@ export function shareSubscription(follow: Follow, maxKept = MAX_KEPT): Follow {
             const isFull = page.length === pageSize;
             take(message, isFull);
             yield message;
-            if (!isFull && isLive) await pause(minPageIntervalMs, signal);
+            if (!isFull && isLive && minPageIntervalMs > 0) await pause(minPageIntervalMs, signal);
           } else if (common.hasEnded) return;
           else if (!isLive && common.isLive) {
             isLive = true;
@@ -121,14 +121,4 @@ export function shareSubscription(follow: Follow, maxKept = MAX_KEPT): Follow {
       }
     }
   };
-}
-
-/** Ends early, without an error, when the signal aborts. */
-async function pause(waitMs: number, signal: AbortSignal): Promise<void> {
-  if (waitMs <= 0) return;
-  try {
-    await delay(waitMs, undefined, { signal });
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  }
 }

@@ -2,9 +2,9 @@
  * Follows the log. A subscription of the client ends on any problem, sometimes silently: this one restarts from the last
  * event delivered, which the log must still hold.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '@coffer/kernel';
 import { LogRewrittenError } from '../errors.ts';
+import { pause } from '../pause.ts';
 import type { LogPlace, Position, RecordedEvent, SubscribeOptions, SubscriptionMessage } from '../port.ts';
 import type { Clients } from './clients.ts';
 import { ANOTHER_LEADS, SilenceError } from './failures.ts';
@@ -194,15 +194,6 @@ function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Prom
     if (signal.aborted) onAbort();
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
   });
-}
-
-/** Ends early, without an error, when the signal aborts. */
-async function pause(waitMs: number, signal: AbortSignal): Promise<void> {
-  try {
-    await delay(waitMs, undefined, { signal });
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  }
 }
 
 const rewrittenAt = ({ position, eventId }: LogPlace) =>

@@ -2,9 +2,9 @@
  * Follows the log. Each page starts at the last event delivered, which must still be there, and must be dense: a log
  * that was restored to an older state is noticed before any of it is delivered.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import { distance } from '../decimalPosition.ts';
 import { LogRewrittenError, StoreUnreachableError } from '../errors.ts';
+import { pause } from '../pause.ts';
 import type { LogPlace, RecordedEvent, SubscribeOptions, SubscriptionMessage } from '../port.ts';
 import { PAGE_SIZE } from './logReader.ts';
 import type { EventPage, SharedPageFrom } from './sharedPages.ts';
@@ -104,13 +104,4 @@ function eventsAfter(place: LogPlace | undefined, found: readonly RecordedEvent[
     last = position;
   }
   return events;
-}
-
-/** Ends early, without an error, when the signal aborts. */
-async function pause(waitMs: number, signal: AbortSignal): Promise<void> {
-  try {
-    await delay(waitMs, undefined, { signal });
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  }
 }
