@@ -21,7 +21,7 @@ export interface StateFigures {
   readonly beyondCache: StateOfService;
 }
 
-export interface StateOfService {
+interface StateOfService {
   readonly cacheMiB: number | undefined;
   /** Before the turns, which add as many as the machine allows. */
   readonly liveBets: number;
