@@ -278,6 +278,22 @@ describe('the chain', () => {
     }
   });
 
+  it('is sampled by the columns that blocks are found by, and not by the thousands of elements in each', async () => {
+    await append(12);
+    start();
+    await chainedUpTo(12);
+    await pool.query('analyze records.chain_blocks');
+    const { rows } = await pool.query<{ name: string }>(
+      `select attname as name from pg_stats
+        where schemaname = 'records' and tablename = 'chain_blocks' order by attname`,
+    );
+    expect(rows.map(({ name }) => name)).to.deep.equal([
+      'first_ordinal',
+      'last_ordinal',
+      'recorded_until_ms',
+    ]);
+  });
+
   it('of a former release is known to be carried where the log has it recorded later', async () => {
     await append(12);
     start();
