@@ -2,6 +2,7 @@
 import type { Run } from './children.ts';
 import { type HttpBench, prepareHttpBench } from './httpBench.ts';
 import { placeBets, takeTurns } from './httpRows.ts';
+import { perSecond as ratesOf } from './measuredRows.ts';
 import {
   BATCH_CONNECTIONS,
   BATCHES_PER_TURN,
@@ -52,7 +53,7 @@ export async function measureState(run: Run, plan: BenchPlan): Promise<StateFigu
   for (let round = 0; round < plan.stateRounds; round++) {
     for (const { bench, perSecond } of [few, inCache, beyondCache]) {
       const [row] = await takeTurns(ownRun, bench, plan, [['bet', CONNECTIONS]], 1);
-      for (const { answers, measuredSeconds } of row?.rounds ?? []) perSecond.push(answers / measuredSeconds);
+      if (row) perSecond.push(...ratesOf(row));
     }
   }
   return { few: few.figures, inCache: inCache.figures, beyondCache: beyondCache.figures };

@@ -153,6 +153,6 @@ const execute = promisify(execFile);
 
 /** Node sets no policies. The command is of util-linux; it inherits the policy of the thread that runs it. */
 async function setPolicy(thread: number, policy: Policy): Promise<void> {
-  const timeout = SET_WITHIN_MS;
-  await execute('chrt', [policy === 'idle' ? '-i' : '-o', '-p', '0', String(thread)], { timeout });
+  const change = policy === 'idle' ? '-i' : '-o';
+  await execute('chrt', [change, '-p', '0', String(thread)], { timeout: SET_WITHIN_MS });
 }
