@@ -109,30 +109,6 @@ describe('a table of rows', () => {
     expect(rows).to.deep.equal([{ count: 1_201 }]);
   });
 
-  it('finds the rows of a full statement by their key, however many others the table has', async () => {
-    const rows = Array.from({ length: 11_000 }, (_, at) => ({ ...ANN, player: `${at}` }));
-    await write(rows.map((row, at) => ({ row, ordinal: BigInt(at) })));
-    await database.pool.query('analyze read_v1.players');
-    const client = await database.pool.connect();
-    const scans = async () => {
-      const { rows } = await client.query<{ whole: number; byKey: number }>(
-        `select seq_scan::integer as "whole", idx_scan::integer as "byKey"
-           from pg_stat_xact_user_tables where relid = 'read_v1.players'::regclass`,
-      );
-      return rows[0] ?? expect.fail();
-    };
-    try {
-      await client.query('begin');
-      const before = await scans();
-      const changes = rows.slice(0, 500).map((row) => ({ from: row, to: { ...row, level: 2 } }));
-      await table.update(client, 'read_v1', changes);
-      expect(await scans()).to.deep.equal({ whole: before.whole, byKey: before.byKey + 500 });
-    } finally {
-      await client.query('rollback');
-      client.release();
-    }
-  });
-
   it('asks nothing for rows that stay as they are', async () => {
     await update([ANN, { ...ANN }]);
     expect(await stored()).to.deep.include({ row: ANN, ordinal: 1n });

@@ -46,9 +46,7 @@ export const sent = {
 export function sentRows<Row>(columns: Readonly<Record<string, SentColumn<Row>>>) {
   const names = Object.keys(columns);
   const all = Object.values(columns);
-  // In a subselect an array is ten rows to the planner, which then finds the table's by their key. For the hundreds that there
-  // are it would read the whole table, for as long as that has some 30,000 rows.
-  const arrays = all.map(({ sentAs }, index) => `(select $${index + 1}::${sentAs}[])`);
+  const arrays = all.map(({ sentAs }, index) => `$${index + 1}::${sentAs}[]`);
   return {
     source: `unnest(${arrays.join(', ')}) as sent(${names.join(', ')})`,
     typed: all.map(({ type }, index) => `sent.${names[index]}::${type}`),
