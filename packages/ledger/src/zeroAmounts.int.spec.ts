@@ -24,7 +24,7 @@ describe('Amounts of zero', () => {
 
   /** First from what was verified before, then with everything derived again. */
   async function expectBooksReconciled(): Promise<void> {
-    const { json } = requireStatus(await ledger.test.get('/ledger/reconcile'), 200);
+    const { json } = requireStatus(await ledger.test.reconcile(), 200);
     expect(json).to.deep.include({ ok: true, inFlight: [] });
     const path = `/portal/app/${ledger.app.appId}/test/reconcile`;
     expect(await resultOf(path, { full: true })).to.deep.include({ ok: true, mode: 'full', inFlight: [] });
@@ -238,7 +238,7 @@ describe('Amounts of zero', () => {
           const booked = await eventsOf(`account-test.${test.appId}.${userId}.2`);
           const entries = booked.filter(({ type }) => String(type).startsWith('Account'));
           for (const { data } of entries) expect(data).not.to.include({ amount: '0' });
-          const { json } = requireStatus(await test.get('/ledger/reconcile'), 200);
+          const { json } = requireStatus(await test.reconcile(), 200);
           expect(json).to.deep.include({ ok: true, inFlight: [] });
         },
       );

@@ -35,7 +35,7 @@ describe('A reconciliation', () => {
     it('lists it, and counts it against nobody', async () => {
       const { sessionId, userId } = await ledger.test.newSession('100');
       requireStatus(await ledger.test.settle({ sessionId }), 503);
-      const { json } = requireStatus(await ledger.test.get('/ledger/reconcile'), 200);
+      const { json } = requireStatus(await ledger.test.reconcile(), 200);
       expect(json.inFlight).to.deep.equal([
         {
           reaction: 'payOutSession',
@@ -45,14 +45,14 @@ describe('A reconciliation', () => {
 
       losesCloses = false;
       requireStatus(await ledger.test.settle({ sessionId }), 200);
-      expect(requireStatus(await ledger.test.get('/ledger/reconcile'), 200).json.inFlight).to.deep.equal([]);
+      expect(requireStatus(await ledger.test.reconcile(), 200).json.inFlight).to.deep.equal([]);
     });
 
     it('in another app does not concern this one', async () => {
       losesCloses = true;
       const { sessionId } = await ledger.live.newSession('100');
       requireStatus(await ledger.live.settle({ sessionId }), 503);
-      expect(requireStatus(await ledger.test.get('/ledger/reconcile'), 200).json.inFlight).to.deep.equal([]);
+      expect(requireStatus(await ledger.test.reconcile(), 200).json.inFlight).to.deep.equal([]);
     });
   });
 

@@ -13,7 +13,7 @@ describe('Reconciling the rows of pools', () => {
   const custody = useCustody({ contexts: RECONCILED_CONTEXTS.with(custodyContext) });
   const streamOf = (poolId: string) => `pool-test.${custody.test.appId}.${poolId}`;
 
-  const reconcile = () => custody.test.get('/ledger/reconcile');
+  const reconcile = () => custody.test.reconcile();
 
   before(async () => {
     await custody.stake('open', 'b1', '20');

@@ -21,7 +21,7 @@ describe('Reconciling', () => {
     pool = ledger.world.pool;
   });
 
-  const reconcile = (place: AppPlace = ledger.test) => place.get('/ledger/reconcile');
+  const reconcile = (place: AppPlace = ledger.test) => place.reconcile();
   const operator = async (full: boolean, place: AppPlace = ledger.test) => {
     const path = `/portal/app/${place.appId}/${place.environment}/reconcile`;
     const { text } = requireStatus(await ledger.client.post(path, { full }), 200);

@@ -201,7 +201,7 @@ describe('a consumer that has stopped for good', () => {
         });
       }
     }
-    requireStatus(await test.get('/ledger/reconcile'), 200);
+    requireStatus(await test.reconcile(), 200);
   });
 
   it('is an event in the log, in a stream of ours', async () => {

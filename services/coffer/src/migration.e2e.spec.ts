@@ -210,7 +210,7 @@ describe('an installation that is moved between the stores', () => {
         requireStatus(await place.settle({ sessionId: other.sessionId }), 200);
         await expectBooksToBalance(client);
         noted.push(await chainedHead(exported.length + 1));
-        requireStatus(await place.get('/ledger/reconcile'), 200);
+        requireStatus(await place.reconcile(), 200);
         await stop();
       });
     });

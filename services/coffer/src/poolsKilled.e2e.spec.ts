@@ -299,7 +299,7 @@ describe('a service that dies with a pool', () => {
       expect(typesOf(await loggedOf(poolId, events))).to.deep.equal(events);
       expect(await own.test.funds(userId)).to.deep.equal({ available: '100', held: '0' });
       expect(verdict(await sendTo(node, subject, own))).to.equal('409 custody/lock_released');
-      requireStatus(await own.test.get('/ledger/reconcile'), 200);
+      requireStatus(await own.test.reconcile(), 200);
     }
 
     it('at sweep.released, by a request: the process of another gives the stake back, once', async () => {
@@ -321,7 +321,7 @@ describe('a service that dies with a pool', () => {
 
   describe('in the end', () => {
     it('reconciliation finds nothing, closed pools owe nothing, and the books balance', async () => {
-      const { json } = requireStatus(await app.test.get('/ledger/reconcile'), 200);
+      const { json } = requireStatus(await app.test.reconcile(), 200);
       expect(json).to.deep.include({ ok: true, inFlight: [] });
       const chip = Object(json.totals).find(({ currency }: Fields) => currency === 'CHIP');
       const settlements = [...REPEATED, ...LEFT].filter(({ of }) => of === 'settlement');
@@ -381,7 +381,7 @@ describe('a service that dies in the middle of the credits of 20,000 stakes', ()
     const [winner = '', loser = ''] = [players[0], players.at(-1)];
     expect(await test.funds(winner)).to.deep.equal({ available: '8090', held: '0' });
     expect(await test.funds(loser)).to.deep.equal({ available: '7900', held: '0' });
-    const { json } = requireStatus(await test.get('/ledger/reconcile'), 200);
+    const { json } = requireStatus(await test.reconcile(), 200);
     expect(json).to.deep.include({ ok: true, inFlight: [] });
     await expectBooksToBalance(client);
   });

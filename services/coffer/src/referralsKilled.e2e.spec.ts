@@ -259,7 +259,7 @@ describe('a service that dies with referrals', () => {
 
   describe('in the end', () => {
     it('leaves books that balance, and a reconciliation that finds nothing', async () => {
-      const { json } = requireStatus(await app.test.get('/ledger/reconcile'), 200);
+      const { json } = requireStatus(await app.test.reconcile(), 200);
       expect(json).to.deep.include({ ok: true, inFlight: [] });
       await expectBooksToBalance(clientOf(node));
     });

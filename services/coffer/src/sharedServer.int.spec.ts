@@ -103,7 +103,7 @@ for (const backend of ['postgres', 'eventstoredb'] as const) {
         expect(report).to.include({ ok: true });
         expect(report.warnings).to.deep.equal([]);
       }
-      requireStatus(await test.get('/ledger/reconcile'), 200);
+      requireStatus(await test.reconcile(), 200);
     });
 
     it('rebuilds its read models to the same rows', async () => {

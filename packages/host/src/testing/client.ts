@@ -1,6 +1,7 @@
 /** The service as its callers see it, for specs: over HTTP only, with the exact bytes of each answer. */
 import { randomUUID } from 'node:crypto';
 import type { Environment } from '@coffer/kernel';
+import { eventually } from '@coffer/testing';
 
 export interface Answer {
   readonly status: number;
@@ -117,6 +118,8 @@ export interface AppPlace {
   readonly settle: (fields: Fields) => Promise<Answer>;
   readonly balance: (sessionId: string) => Promise<Answer>;
   readonly batch: (sessionId: string, operations: readonly Fields[]) => Promise<Answer>;
+  /** Asks again for as long as the run goes on, as the service says. */
+  readonly reconcile: () => Promise<Answer>;
 }
 
 export interface TestApp {
@@ -180,6 +183,7 @@ export async function placeOf(client: Client, appId: string, environment: Enviro
   const write = (path: string) => (fields: Fields) =>
     post(path, { transactionUuid: randomUUID(), ...fields });
 
+  const get: Client['get'] = (path, options) => client.get(path, { key: secretKey, ...options });
   const newUser = async () => textOf(await client.post(`${admin}/users`, {}), 'userId');
   const credit = async (userId: string, amount: string, ref: string = randomUUID(), currency = 'CHIP') =>
     requireStatus(
@@ -197,7 +201,7 @@ export async function placeOf(client: Client, appId: string, environment: Enviro
     environment,
     secretKey,
     publishableKey,
-    get: (path, options) => client.get(path, { key: secretKey, ...options }),
+    get,
     post,
     newUser,
     credit,
@@ -218,5 +222,10 @@ export async function placeOf(client: Client, appId: string, environment: Enviro
     settle: (fields) => post('/ledger/settle', fields),
     balance: (sessionId) => post('/ledger/balance', { sessionId }),
     batch: (sessionId, operations) => post('/ledger/batch', { sessionId, operations }),
+    reconcile: () =>
+      eventually('the reconciliation has ended', async () => {
+        const answer = await get('/ledger/reconcile');
+        return Object(answer.json.details).reason === 'still_running' ? undefined : answer;
+      }),
   };
 }

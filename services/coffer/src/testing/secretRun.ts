@@ -227,7 +227,7 @@ export async function runWithSecrets({ client, pool, mailServer, node }: RunOpti
     requireStatus(await app.test.win({ sessionId, betTransactionUuid, amount: '15' }), 200);
     await refused(app.test.bet({ sessionId, amount: '1000' }));
     requireStatus(await app.test.settle({ sessionId }), 200);
-    requireStatus(await app.test.get('/ledger/reconcile'), 200);
+    requireStatus(await app.test.reconcile(), 200);
     await refused(client.post('/ledger/bet', {}, { key: app.test.publishableKey }));
   }
 
