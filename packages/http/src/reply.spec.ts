@@ -1,10 +1,8 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
-import { mock } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { sendJson } from './reply.ts';
-import { requestGroups } from './requestGroups.ts';
 
 const answerOf = () => new ServerResponse(new IncomingMessage(new Socket()));
 
@@ -39,26 +37,6 @@ describe('answers', () => {
       expect(answer.writableEnded).to.equal(false);
       await nextTurn();
       expect(answer.writableEnded).to.equal(true);
-    }
-  });
-
-  it('let requests begin that wait for company', async () => {
-    // Nothing else lets them, however slow the machine.
-    mock.timers.enable({ apis: ['setTimeout'] });
-    try {
-      let begun = 0;
-      const begin = () => {
-        begun += 1;
-      };
-      for (let request = 0; request < 30; request++) requestGroups.take({}, begin);
-      await nextTurn();
-      expect(begun).to.be.below(30);
-      sendJson(answerOf(), 204, {}, undefined);
-      await nextTurn();
-      await nextTurn();
-      expect(begun).to.equal(30);
-    } finally {
-      mock.timers.reset();
     }
   });
 });

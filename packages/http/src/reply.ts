@@ -3,7 +3,6 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import type { Failure } from './failure.ts';
 import { hasBody } from './jsonBody.ts';
 import { awaitsContinue, DEFAULT_BODY_LIMIT_BYTES } from './readBody.ts';
-import { requestGroups } from './requestGroups.ts';
 
 /** How long we keep reading (and dropping) a refused body, so that the client can read why. */
 const LINGER_MS = 1_000;
@@ -57,7 +56,6 @@ function sendMade(): void {
   const answers = made;
   made = [];
   for (const { response, text, encoding } of answers) response.end(text, encoding);
-  requestGroups.answersSent();
 }
 
 /** The error envelope. What remains of the request is dropped in bounded time. */

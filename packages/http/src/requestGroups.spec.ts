@@ -8,6 +8,7 @@ import { startWorld } from './testing/world.ts';
 
 describe('requests that arrive together', () => {
   let nowMs: number;
+  let busyShare: number;
   let begun: { readonly number: number; readonly arrivedMs: number }[];
   let groups: ReturnType<typeof createRequestGroups>;
   let arrived: number;
@@ -27,7 +28,11 @@ describe('requests that arrive together', () => {
     nowMs = 10_000;
     arrived = 0;
     begun = [];
-    groups = createRequestGroups(() => nowMs);
+    busyShare = 0.5;
+    groups = createRequestGroups(
+      () => nowMs,
+      () => busyShare,
+    );
   });
   afterEach(() => mock.timers.reset());
 
@@ -61,22 +66,55 @@ describe('requests that arrive together', () => {
     expect(begun).to.have.lengthOf(40);
   });
 
-  it('begin together where they are more: when others have been answered, in the next turn', async () => {
+  it('begin together where they are more: when nothing else is under way, in the next turn', async () => {
     arrive(8 + 3);
-    groups.answersSent();
+    for (let answer = 0; answer < 7; answer++) groups.ended();
+    await nextTurn();
+    expect(begun).to.have.lengthOf(8);
+    groups.ended();
     arrive(1);
     expect(begun).to.have.lengthOf(8);
     await nextTurn();
     expect(begun).to.have.lengthOf(12);
-    // Nobody waits.
-    groups.answersSent();
-    await pass(1);
     arrive(2);
+    for (let answer = 0; answer < 3; answer++) groups.ended();
     await nextTurn();
-    await pass(1);
-    expect(begun).to.have.lengthOf(12);
-    await pass(1);
+    expect(begun, 'one of the last group is under way').to.have.lengthOf(12);
+    groups.ended();
+    await nextTurn();
     expect(begun).to.have.lengthOf(14);
+  });
+
+  for (const [share, waitMs] of [
+    [0, 2],
+    [0.5, 2],
+    [0.65, 5],
+    [0.8, 8],
+    [1, 8],
+  ] as const) {
+    it(`wait for up to ${waitMs} ms for others where ${share} of the thread's time is taken`, async () => {
+      busyShare = share;
+      arrive(8 + 1);
+      await pass(waitMs - 1);
+      expect(begun).to.have.lengthOf(8);
+      await pass(1);
+      expect(begun).to.have.lengthOf(9);
+    });
+  }
+
+  it('wait by how full the thread was in the last tenth of a second', async () => {
+    arrive(8 + 1);
+    await pass(2);
+    busyShare = 1;
+    await pass(97);
+    arrive(8 + 1);
+    await pass(2);
+    expect(begun).to.have.lengthOf(18);
+    arrive(8 + 1);
+    await pass(7);
+    expect(begun).to.have.lengthOf(26);
+    await pass(1);
+    expect(begun).to.have.lengthOf(27);
   });
 
   it('begin at once again when they are few, unless others still wait', async () => {
@@ -142,6 +180,21 @@ describe('requests that arrive together', () => {
 });
 
 describe('requests that arrive together at the server', () => {
+  it('begin when those before them have been answered', async () => {
+    const answered = simpleEndpoint({ path: '/answered', handle: async () => ({ status: 200, body: {} }) });
+    await using world = await startWorld({ endpoints: [answered] });
+    const socket = await openSocket(world.port);
+    // Nothing else lets them, however slow the machine.
+    mock.timers.enable({ apis: ['setTimeout'] });
+    try {
+      const head = 'GET /v1/answered HTTP/1.1\r\nHost: a\r\n';
+      socket.write(`${`${head}\r\n`.repeat(10)}${head}Connection: close\r\n\r\n`);
+      expect((await readToEnd(socket)).match(/HTTP\/1.1 200/g)).to.have.lengthOf(11);
+    } finally {
+      mock.timers.reset();
+    }
+  });
+
   it('begin in groups, are answered in their order, and their time counts from their arrival', async () => {
     let turn = 0;
     const ticking = new AbortController();

@@ -1,7 +1,7 @@
 /**
  * Where many requests arrive, they begin in groups. Small ones, so that what else is due does not wait for all of them, the database gets the
  * appends of the first ones while the others begin, and what is in hand fits into the processor's cache. And not one by one, since the same
- * code takes half as long again for a request that finds none of it in the cache. ADRs 0080 and 0083.
+ * code takes half as long again for a request that finds none of it in the cache. ADRs 0080, 0083 and 0087.
  */
 
 const MOST_TOGETHER = 32;
@@ -9,8 +9,15 @@ const MOST_TOGETHER = 32;
 const LEAST_SHARE = 1 / 4;
 /** Where as many arrived within a moment, the next one waits for company. */
 const MANY = 8;
-/** The first of a group waits for so long at the most, then until the event loop comes round. */
 const MOMENT_MS = 2;
+/** The first of a group waits for so long at the most, then until the event loop comes round: the fuller the thread, the longer. */
+const LONGEST_WAIT_MS = 8;
+/** From this share of the thread's time on that it does something, or waits for a processor to do it, a wait is longer than a moment. */
+const HALF_FULL = 0.5;
+/** From here on it is the longest. */
+const NEARLY_FULL = 0.8;
+/** How often the share is measured. */
+const MEASURED_EVERY_MS = 100;
 
 /** Of those that waited, on the clock of `performance.now()`. */
 const arrivals = new WeakMap<object, number>();
@@ -18,23 +25,31 @@ const arrivals = new WeakMap<object, number>();
 /** When it arrived. A request that begins at once arrives now. */
 export const arrivedMs = (request: object): number => arrivals.get(request) ?? performance.now();
 
-export function createRequestGroups(clock: () => number = () => performance.now()) {
+export function createRequestGroups(
+  clock: () => number = () => performance.now(),
+  busyShare: () => number = createBusyShare(),
+) {
   const waiting: (() => void)[] = [];
   /** When the last ones arrived, in a circle that goes on at `oldest`. */
   const lastMs = new Float64Array(MANY);
   let oldest = 0;
+  /** Requests that have begun and not ended. */
+  let underWay = 0;
   /** From the first that waits until its group begins. */
   let timer: NodeJS.Timeout | undefined;
   let isDue = false;
+  let measuredMs = 0;
+  let longestMs = MOMENT_MS;
 
   return {
-    /** `begin`, at once or a moment later. They begin in the order of the calls. */
+    /** `begin`, at once or a moment later. They begin in the order of the calls; each ends, and is told to by `ended`. */
     take(request: object, begin: () => void): void {
       const nowMs = clock();
       const areMany = nowMs - (lastMs[oldest] ?? 0) < MOMENT_MS;
       lastMs[oldest] = nowMs;
       oldest = (oldest + 1) % MANY;
       if (!areMany && waiting.length === 0) {
+        underWay += 1;
         begin();
         return;
       }
@@ -43,15 +58,26 @@ export function createRequestGroups(clock: () => number = () => performance.now(
       planNext();
     },
 
-    /** What was under way is answered: those that wait are all the company there is, if their callers wait for each answer. */
-    answersSent(): void {
-      if (waiting.length > 0) beginSoon();
+    /** A request that has begun. If nothing is under way any more, those that wait are all the company there is: callers wait for each answer. */
+    ended(): void {
+      underWay -= 1;
+      if (underWay === 0 && waiting.length > 0) beginSoon();
     },
   };
 
   function planNext(): void {
     if (waiting.length >= MOST_TOGETHER) beginSoon();
-    else timer ??= setTimeout(beginSoon, MOMENT_MS);
+    else timer ??= setTimeout(beginSoon, longestWaitMs());
+  }
+
+  function longestWaitMs(): number {
+    const nowMs = clock();
+    if (nowMs - measuredMs >= MEASURED_EVERY_MS) {
+      measuredMs = nowMs;
+      const fullness = (busyShare() - HALF_FULL) / (NEARLY_FULL - HALF_FULL);
+      longestMs = MOMENT_MS + (LONGEST_WAIT_MS - MOMENT_MS) * Math.min(1, Math.max(0, fullness));
+    }
+    return longestMs;
   }
 
   /** Never right behind another group: what has arrived meanwhile is read first. */
@@ -66,9 +92,21 @@ export function createRequestGroups(clock: () => number = () => performance.now(
     timer = undefined;
     isDue = false;
     const group = waiting.splice(0, Math.max(MOST_TOGETHER, Math.ceil(waiting.length * LEAST_SHARE)));
+    underWay += group.length;
     if (waiting.length > 0) planNext();
     for (const begin of group) begin();
   }
+}
+
+/** Of the event loop's time since the last call, or since this one: from 0 to 1. */
+function createBusyShare(): () => number {
+  let last = performance.eventLoopUtilization();
+  return () => {
+    const now = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(now, last);
+    last = now;
+    return utilization;
+  };
 }
 
 /** Of this thread: all its servers share its event loop. */

@@ -149,6 +149,7 @@ function createConnections() {
         response.once('close', () => {
           // Until its body is there, what is received is still part of that request.
           if (underWay.get(socket)?.[0] === response && request.complete) underWay.delete(socket);
+          requestGroups.ended();
         });
         handler(request, response);
       },
