@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import { mock } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -12,11 +13,17 @@ describe('requests that arrive together', () => {
   let begun: { readonly number: number; readonly arrivedMs: number }[];
   let groups: ReturnType<typeof createRequestGroups>;
   let arrived: number;
+  let responses: EventEmitter[];
   const arrive = (count: number): void => {
     for (let index = 0; index < count; index++) {
       const request = { number: arrived++ };
-      groups.take(request, () => void begun.push({ ...request, arrivedMs: arrivedMs(request) }));
+      const response = new EventEmitter();
+      responses.push(response);
+      groups.take(request, response, () => void begun.push({ ...request, arrivedMs: arrivedMs(request) }));
     }
+  };
+  const end = (count: number): void => {
+    for (const response of responses.splice(0, count)) response.emit('close');
   };
   const pass = async (ms: number): Promise<void> => {
     nowMs += ms;
@@ -27,6 +34,7 @@ describe('requests that arrive together', () => {
     mock.timers.enable({ apis: ['setTimeout'] });
     nowMs = 10_000;
     arrived = 0;
+    responses = [];
     begun = [];
     busyShare = 0.5;
     groups = createRequestGroups(
@@ -68,19 +76,52 @@ describe('requests that arrive together', () => {
 
   it('begin together where they are more: when nothing else is under way, in the next turn', async () => {
     arrive(8 + 3);
-    for (let answer = 0; answer < 7; answer++) groups.ended();
+    end(7);
     await nextTurn();
     expect(begun).to.have.lengthOf(8);
-    groups.ended();
+    end(1);
     arrive(1);
     expect(begun).to.have.lengthOf(8);
     await nextTurn();
     expect(begun).to.have.lengthOf(12);
     arrive(2);
-    for (let answer = 0; answer < 3; answer++) groups.ended();
+    end(3);
     await nextTurn();
     expect(begun, 'one of the last group is under way').to.have.lengthOf(12);
-    groups.ended();
+    end(1);
+    await nextTurn();
+    expect(begun).to.have.lengthOf(14);
+  });
+
+  it('begin together where they are more: when nothing is under way from the tenth of a second before either', async () => {
+    arrive(1);
+    const [before] = responses.splice(0, 1);
+    await pass(100);
+    arrive(8 + 1);
+    end(8);
+    await nextTurn();
+    expect(begun).to.have.lengthOf(9);
+    before?.emit('close');
+    await nextTurn();
+    expect(begun).to.have.lengthOf(10);
+  });
+
+  it('begin together where they are more: when nothing else is under way but what began long ago', async () => {
+    arrive(1);
+    const [long] = responses.splice(0, 1);
+    await pass(100);
+    arrive(1);
+    await pass(100);
+    arrive(8 + 1);
+    end(1 + 8);
+    await nextTurn();
+    expect(begun).to.have.lengthOf(11);
+    // Nor is it taken off what has begun since.
+    arrive(3);
+    long?.emit('close');
+    await nextTurn();
+    expect(begun).to.have.lengthOf(11);
+    end(1);
     await nextTurn();
     expect(begun).to.have.lengthOf(14);
   });
@@ -226,9 +267,9 @@ describe('requests that arrive together at the server', () => {
 
     const numbers = [...answers.matchAll(/\{"number":"(\d+)"\}/g)].map(([, number]) => Number(number));
     expect(numbers).to.deep.equal(heads.map((_, number) => number));
-    const inATurn = [...Map.groupBy(turns, (number) => number).values()].map(({ length }) => length);
-    // Eight at once, and a quarter of the others behind them.
-    expect(Math.max(...inATurn)).to.be.at.most(8 + 48);
+    // Eight at once, and more on a busy machine, where they are not within a moment; of the others a quarter.
+    const [, ...later] = [...Map.groupBy(turns, (number) => number).values()].map(({ length }) => length);
+    expect(Math.max(...later)).to.be.within(1, 8 + 48);
     const durations = await world.metrics.getSingleMetric('coffer_http_request_duration_seconds')?.get();
     const sum = durations?.values.find(
       (value) => 'metricName' in value && String(value.metricName).endsWith('_sum'),

@@ -16,11 +16,15 @@ const LONGEST_WAIT_MS = 8;
 const HALF_FULL = 0.5;
 /** From here on it is the longest. */
 const NEARLY_FULL = 0.8;
-/** How often the share is measured. */
-const MEASURED_EVERY_MS = 100;
+/** How often the share is measured. What began before the last two measurements may wait for something: it is no longer counted. */
+const PERIOD_MS = 100;
 
 /** Of those that waited, on the clock of `performance.now()`. */
 const arrivals = new WeakMap<object, number>();
+
+interface Closing {
+  readonly once: (event: 'close', listener: () => void) => unknown;
+}
 
 /** When it arrived. A request that begins at once arrives now. */
 export const arrivedMs = (request: object): number => arrivals.get(request) ?? performance.now();
@@ -33,51 +37,60 @@ export function createRequestGroups(
   /** When the last ones arrived, in a circle that goes on at `oldest`. */
   const lastMs = new Float64Array(MANY);
   let oldest = 0;
-  /** Requests that have begun and not ended. */
-  let underWay = 0;
+  /** Of requests that began in this period and in the one before, those that have not ended, by turns. */
+  const underWay: [number, number] = [0, 0];
+  let period = 0;
+  let periodBeganMs = Number.NEGATIVE_INFINITY;
   /** From the first that waits until its group begins. */
   let timer: NodeJS.Timeout | undefined;
   let isDue = false;
-  let measuredMs = 0;
   let longestMs = MOMENT_MS;
 
   return {
-    /** `begin`, at once or a moment later. They begin in the order of the calls; each ends, and is told to by `ended`. */
-    take(request: object, begin: () => void): void {
+    /** `begin`, at once or a moment later. They begin in the order of the calls, and end when the response closes. */
+    take(request: object, response: Closing, begin: () => void): void {
       const nowMs = clock();
+      if (nowMs - periodBeganMs >= PERIOD_MS) beginPeriod(nowMs);
       const areMany = nowMs - (lastMs[oldest] ?? 0) < MOMENT_MS;
       lastMs[oldest] = nowMs;
       oldest = (oldest + 1) % MANY;
-      if (!areMany && waiting.length === 0) {
-        underWay += 1;
+      const beginCounted = () => {
+        count(response);
         begin();
+      };
+      if (!areMany && waiting.length === 0) {
+        beginCounted();
         return;
       }
       arrivals.set(request, nowMs);
-      waiting.push(begin);
+      waiting.push(beginCounted);
       planNext();
-    },
-
-    /** A request that has begun. If nothing is under way any more, those that wait are all the company there is: callers wait for each answer. */
-    ended(): void {
-      underWay -= 1;
-      if (underWay === 0 && waiting.length > 0) beginSoon();
     },
   };
 
-  function planNext(): void {
-    if (waiting.length >= MOST_TOGETHER) beginSoon();
-    else timer ??= setTimeout(beginSoon, longestWaitMs());
+  function beginPeriod(nowMs: number): void {
+    periodBeganMs = nowMs;
+    period += 1;
+    underWay[period % 2] = 0;
+    const fullness = (busyShare() - HALF_FULL) / (NEARLY_FULL - HALF_FULL);
+    longestMs = MOMENT_MS + (LONGEST_WAIT_MS - MOMENT_MS) * Math.min(1, Math.max(0, fullness));
   }
 
-  function longestWaitMs(): number {
-    const nowMs = clock();
-    if (nowMs - measuredMs >= MEASURED_EVERY_MS) {
-      measuredMs = nowMs;
-      const fullness = (busyShare() - HALF_FULL) / (NEARLY_FULL - HALF_FULL);
-      longestMs = MOMENT_MS + (LONGEST_WAIT_MS - MOMENT_MS) * Math.min(1, Math.max(0, fullness));
-    }
-    return longestMs;
+  /** When nothing is under way any more, those that wait are all the company there is: their callers wait for each answer. */
+  function count(response: Closing): void {
+    const begunIn = period;
+    const index = begunIn % 2 === 0 ? 0 : 1;
+    underWay[index] += 1;
+    response.once('close', () => {
+      if (period - begunIn > 1) return;
+      underWay[index] -= 1;
+      if (underWay[0] + underWay[1] === 0 && waiting.length > 0) beginSoon();
+    });
+  }
+
+  function planNext(): void {
+    if (waiting.length >= MOST_TOGETHER) beginSoon();
+    else timer ??= setTimeout(beginSoon, longestMs);
   }
 
   /** Never right behind another group: what has arrived meanwhile is read first. */
@@ -92,7 +105,6 @@ export function createRequestGroups(
     timer = undefined;
     isDue = false;
     const group = waiting.splice(0, Math.max(MOST_TOGETHER, Math.ceil(waiting.length * LEAST_SHARE)));
-    underWay += group.length;
     if (waiting.length > 0) planNext();
     for (const begin of group) begin();
   }

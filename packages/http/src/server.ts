@@ -74,7 +74,7 @@ export async function startServer(app: Handler, options: ServerOptions): Promise
   const connections = createConnections();
   const checked = withGoodHeaders(app, failureLog);
   const handler = connections.following((request, response) =>
-    requestGroups.take(request, () => checked(request, response)),
+    requestGroups.take(request, response, () => checked(request, response)),
   );
   server.on('request', handler);
   // The app says `100 Continue` itself, once it wants the body; other expectations are ignored.
@@ -149,7 +149,6 @@ function createConnections() {
         response.once('close', () => {
           // Until its body is there, what is received is still part of that request.
           if (underWay.get(socket)?.[0] === response && request.complete) underWay.delete(socket);
-          requestGroups.ended();
         });
         handler(request, response);
       },
