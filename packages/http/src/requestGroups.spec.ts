@@ -267,9 +267,9 @@ describe('requests that arrive together at the server', () => {
 
     const numbers = [...answers.matchAll(/\{"number":"(\d+)"\}/g)].map(([, number]) => Number(number));
     expect(numbers).to.deep.equal(heads.map((_, number) => number));
-    // Eight at once, and more on a busy machine, where they are not within a moment; of the others a quarter.
+    // Those that begin at once: more than eight where the machine pauses between them. Then a quarter of the others at the most.
     const [, ...later] = [...Map.groupBy(turns, (number) => number).values()].map(({ length }) => length);
-    expect(Math.max(...later)).to.be.within(1, 8 + 48);
+    expect(Math.max(...later)).to.be.within(1, 48);
     const durations = await world.metrics.getSingleMetric('coffer_http_request_duration_seconds')?.get();
     const sum = durations?.values.find(
       (value) => 'metricName' in value && String(value.metricName).endsWith('_sum'),
