@@ -1,6 +1,7 @@
 /**
  * The queue of deliveries in the database. Who holds a lane reads what is due in it; a delivery is written once more when its
- * attempt has ended. Each statement is a transaction of its own.
+ * attempt has ended. Each statement is a transaction of its own. What writes deliveries of rounds locks these rounds first, by
+ * their ids: a sender that was taken for dead may still record, and neither may wait for the other in the middle.
  */
 import type { Queryable } from '@coffer/database';
 import type { Due, LaneNeed } from './lanes.ts';
@@ -11,6 +12,14 @@ export interface EndedAttempt extends Pick<Due, 'subscriptionId' | 'sequence' | 
   readonly startedAt: Date;
   /** Undefined: it was broken off, and says nothing about the endpoint. */
   readonly outcome: PostOutcome | undefined;
+}
+
+/** The ids of rounds. */
+export interface EndedRounds {
+  /** Of which attempts are recorded. */
+  readonly touched: readonly string[];
+  /** Those, and others, of which nothing is left. */
+  readonly over: readonly string[];
 }
 
 /** So many first attempts go before a retry; with none at all, a backlog would last until retries are given up. */
@@ -128,9 +137,12 @@ export async function settleLost(db: Queryable, now: Date): Promise<void> {
 }
 
 const SETTLE = `
-  with round as (
-    delete from records.webhook_rounds r
+  with locked as materialized (
+    select round_id from records.webhook_rounds r
     where not exists (select from records.webhook_senders s where s.sender_id = r.sender_id and s.alive_until > $1)
+    order by round_id for update
+  ), round as (
+    delete from records.webhook_rounds where round_id in (select round_id from locked)
     returning started_at, subscription_ids, sequences, numbers
   ), lost as (
     select one.*, round.started_at
@@ -157,7 +169,7 @@ const SETTLE = `
 export async function recordEnded(
   db: Queryable,
   ended: readonly EndedAttempt[],
-  overRounds: readonly string[],
+  rounds: EndedRounds,
   now: Date,
 ): Promise<void> {
   await db.query({
@@ -176,7 +188,8 @@ export async function recordEnded(
       now,
       RETRY_DELAYS_MS,
       new Date(now.getTime() - DISABLE_AFTER_MS),
-      overRounds,
+      rounds.over,
+      [...rounds.touched, ...rounds.over],
     ],
   });
 }
@@ -191,14 +204,17 @@ const AT_FIRST = '(ended.number = 1 and ended.succeeded)';
  * that the planner cannot join: it would compare each attempt with all others, or read all deliveries.
  */
 const RECORD = `
-  with ended as (
+  with locked as materialized (
+    select round_id from records.webhook_rounds where round_id = any($14::bigint[]) order by round_id for update
+  ), over as (
+    delete from records.webhook_rounds where round_id in (select round_id from locked) and round_id = any($13::bigint[])
+  ), ended as (
     select subscription_id, sequence, number, to_timestamp(started_ms / 1000) as started_at, duration_ms, status, error,
       answer_head, succeeded = 1 as succeeded
     from unnest($1::text[], $2::bigint[], $3::integer[], $4::float8[], $5::integer[], $6::smallint[], $7::text[],
       $8::text[], $9::integer[])
-      as ended (subscription_id, sequence, number, started_ms, duration_ms, status, error, answer_head, succeeded)
-  ), over as (
-    delete from records.webhook_rounds where round_id = any($13::bigint[])
+      as ended (subscription_id, sequence, number, started_ms, duration_ms, status, error, answer_head, succeeded),
+      (select count(*) from locked) as once_locked
   ), delivery as (
     update records.webhook_deliveries d set
       attempts = greatest(d.attempts, ended.number),

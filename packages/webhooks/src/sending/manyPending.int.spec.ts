@@ -136,7 +136,7 @@ describe(`with ${PENDING.toLocaleString('en')} pending deliveries of one endpoin
       await recordEnded(
         client,
         due.map((one) => ({ ...one, startedAt: world.now(), outcome })),
-        [round],
+        { touched: [], over: [round] },
         world.now(),
       );
     });
@@ -201,7 +201,7 @@ describe('with thousands of pending deliveries of which PostgreSQL has no statis
         startedAt,
         outcome,
       }));
-      await recordEnded(client, ended, [], startedAt);
+      await recordEnded(client, ended, { touched: [], over: [] }, startedAt);
     });
     expect(read).to.be.lessThan(FEW_ROWS);
     expect((await world.deliveries()).filter(({ state }) => state === 'delivered')).to.have.length(10);

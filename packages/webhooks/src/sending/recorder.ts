@@ -38,9 +38,11 @@ export function createRecorder(pool: Pool, clock: Clock) {
       ended = [];
       overRounds = [];
       for (const { round } of some) round.open -= 1;
-      const over = new Set(some.filter(({ round }) => round.open === 0).map(({ round }) => round.id));
+      const rounds = [...new Set(some.map(({ round }) => round))];
+      const over = rounds.filter(({ open }) => open === 0);
       try {
-        await recordEnded(pool, some, [...empty, ...over], clock());
+        const ids = { touched: rounds.map(idOf), over: [...empty, ...over.map(idOf)] };
+        await recordEnded(pool, some, ids, clock());
         isFailing = false;
         return some;
       } catch (error) {
@@ -53,3 +55,5 @@ export function createRecorder(pool: Pool, clock: Clock) {
     },
   };
 }
+
+const idOf = ({ id }: Round): string => id;

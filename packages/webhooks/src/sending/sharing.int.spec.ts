@@ -8,6 +8,7 @@ import { ALIVE_FOR_MS, holdLanes } from './holding.ts';
 
 const ANSWERED = { status: 200, error: null, durationMs: 3, answerHead: '' } as const;
 const REFUSED = { ...ANSWERED, status: 500 } as const;
+const NO_ROUNDS = { touched: [], over: [] };
 
 describe('the lanes of several senders', () => {
   let world: SendingWorld;
@@ -54,7 +55,7 @@ describe('the lanes of several senders', () => {
       [{ subscriptionId: id, ahead: 10, room: 10, taken: [] }],
       world.now(),
     );
-    await noteRound(world.pool, 'dead', due, world.now());
+    await noteRound(world.pool, 'dead', due.toReversed(), world.now());
     return due.map((one) => ({ ...one, startedAt: world.now() }));
   }
   const attempts = async (id: string) => {
@@ -156,7 +157,7 @@ describe('the lanes of several senders', () => {
       await recordEnded(
         world.pool,
         begun.map((one) => ({ ...one, outcome: late })),
-        [],
+        NO_ROUNDS,
         world.now(),
       );
     }
@@ -177,7 +178,7 @@ describe('the lanes of several senders', () => {
     const id = await endpoint();
     await world.emit(3, id);
     const [first] = await dies(id);
-    await recordEnded(world.pool, first ? [{ ...first, outcome: ANSWERED }] : [], [], world.now());
+    await recordEnded(world.pool, first ? [{ ...first, outcome: ANSWERED }] : [], NO_ROUNDS, world.now());
     world.advance(ALIVE_FOR_MS);
     world.startSender();
     await allDelivered();
@@ -190,12 +191,94 @@ describe('the lanes of several senders', () => {
     ]);
   });
 
+  describe('wait for a sender that was taken for dead and is not,', () => {
+    /** The first is held up in the middle of its rows until the next one waits as well. */
+    async function meet(lock: string, ...works: readonly (() => Promise<void>)[]) {
+      const holder = await world.pool.connect();
+      try {
+        await holder.query(`begin; ${lock}`);
+        const working: Promise<void>[] = [];
+        for (const work of works) {
+          working.push(work());
+          await until(async () => (await waiting()) === working.length);
+        }
+        await holder.query('commit');
+        await Promise.all(working);
+      } finally {
+        holder.release();
+      }
+    }
+    const waiting = async () =>
+      (
+        await world.pool.query(
+          `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+        )
+      ).rowCount;
+    const lockOf = (sequence: number) =>
+      `select from records.webhook_deliveries where sequence = ${sequence} for update`;
+    const states = async () => (await world.deliveries()).map(({ state }) => state);
+
+    async function begun() {
+      const id = await endpoint();
+      await world.emit(4, id);
+      const attempts = await dies(id);
+      const { rows } = await world.pool.query<{ id: string }>(
+        'select round_id as id from records.webhook_rounds',
+      );
+      world.advance(ALIVE_FOR_MS);
+      return {
+        ended: attempts.map((attempt) => ({ ...attempt, outcome: ANSWERED })),
+        rounds: rows.map((round) => round.id),
+      };
+    }
+
+    it('and records what ended', async () => {
+      const { ended, rounds } = await begun();
+      await meet(
+        lockOf(2),
+        () => recordEnded(world.pool, ended, { touched: rounds, over: rounds }, world.now()),
+        () => settleLost(world.pool, world.now()),
+      );
+      expect(await states()).to.deep.equal(['delivered', 'delivered', 'delivered', 'delivered']);
+    });
+
+    it('and records some of a round', async () => {
+      const { ended, rounds } = await begun();
+      await meet(
+        lockOf(2),
+        () => recordEnded(world.pool, ended.slice(0, 3), { touched: rounds, over: [] }, world.now()),
+        () => settleLost(world.pool, world.now()),
+      );
+      expect(await states()).to.deep.equal(['delivered', 'delivered', 'delivered', 'pending']);
+    });
+
+    it('and records several rounds, wherever they are', async () => {
+      for (let count = 0; count < 3; count += 1) await begun();
+      const { rows } = await world.pool.query<{ id: string }>(
+        'select round_id as id from records.webhook_rounds order by round_id',
+      );
+      const [first, second, third] = rows.map(({ id }) => id);
+      // What is updated is where a scan comes last.
+      for (const id of [second, first])
+        await world.pool.query(
+          'update records.webhook_rounds set started_at = started_at where round_id = $1',
+          [id],
+        );
+      const over = [first, second, third].map((id) => id ?? expect.fail('There are three rounds.'));
+      await meet(
+        `select from records.webhook_rounds where round_id = ${second} for update`,
+        () => recordEnded(world.pool, [], { touched: [], over }, world.now()),
+        () => settleLost(world.pool, world.now()),
+      );
+    });
+  });
+
   it('log a success once, however often it is recorded', async () => {
     const id = await endpoint();
     await world.emit(1, id);
     const begun = await dies(id);
     const ended = begun.map((one) => ({ ...one, outcome: ANSWERED }));
-    for (let count = 0; count < 3; count += 1) await recordEnded(world.pool, ended, [], world.now());
+    for (let count = 0; count < 3; count += 1) await recordEnded(world.pool, ended, NO_ROUNDS, world.now());
     expect(await attempts(id)).to.deep.equal([{ number: 1, status: 200, error: null }]);
     expect(await statisticsOf(world.pool, id, world.now())).to.include({ attempts: 1, succeeded: 1 });
   });
