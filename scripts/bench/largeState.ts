@@ -64,7 +64,7 @@ async function openFilled(
   plan: BenchPlan,
   { liveBets, cacheMiB }: { readonly liveBets: number; readonly cacheMiB?: number },
 ): Promise<{ bench: HttpBench; perSecond: number[]; figures: StateOfService }> {
-  const { service, bench } = await openService(run, plan, cacheMiB);
+  const { service, bench } = await openService(run, plan, cacheMiB === undefined ? {} : cacheOf(cacheMiB));
   await bench.measure('bet', CONNECTIONS, { kind: 'time', rampMs: 0, measuredMs: plan.warmUpMs });
   if (liveBets > 0) {
     run.progress(`filling up to ${liveBets} live bets`);
@@ -84,7 +84,7 @@ async function openFilled(
 }
 
 export function measureBatches(run: Run, plan: BenchPlan): Promise<BatchFigures> {
-  return withService(run, plan, undefined, async (_, bench) => {
+  return withService(run, plan, {}, async (_, bench) => {
     const rates = async (): Promise<readonly number[]> => {
       const [batches] = await takeTurns(run, bench, plan, [['batch', BATCH_CONNECTIONS]], plan.batchRounds);
       return (batches?.rounds ?? []).map(
@@ -101,20 +101,24 @@ export function measureBatches(run: Run, plan: BenchPlan): Promise<BatchFigures>
   });
 }
 
+type Environment = Readonly<Record<string, string>>;
+
 export async function withService<Result>(
   run: Run,
   plan: BenchPlan,
-  cacheMiB: number | undefined,
+  environment: Environment,
   work: (service: ServiceUnderTest, bench: HttpBench) => Promise<Result>,
 ): Promise<Result> {
   await using stack = run.stack.use(new AsyncDisposableStack());
-  const { service, bench } = await openService({ ...run, stack }, plan, cacheMiB);
+  const { service, bench } = await openService({ ...run, stack }, plan, environment);
   return await work(service, bench);
 }
 
-async function openService(run: Run, plan: BenchPlan, cacheMiB: number | undefined) {
-  run.progress(`starting a service with ${cacheMiB ?? 'the default number of'} MiB for states`);
-  const environment = cacheMiB === undefined ? {} : { COFFER_CACHE_MIB: String(cacheMiB) };
+export const cacheOf = (cacheMiB: number) => ({ COFFER_CACHE_MIB: String(cacheMiB) });
+
+async function openService(run: Run, plan: BenchPlan, environment: Environment) {
+  const settings = Object.entries(environment).map(([name, value]) => ` ${name}=${value}`);
+  run.progress(`starting a service${settings.length > 0 ? ` with${settings.join()}` : ''}`);
   const service = await startService(run, { environment });
   return { service, bench: await prepareHttpBench(run, service, plan.stateSessions) };
 }

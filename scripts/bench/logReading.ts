@@ -25,7 +25,7 @@ const resultLine = z.object({
 });
 
 export function measureLogReading(run: Run, plan: BenchPlan): Promise<LogReadingFigures> {
-  return withService(run, plan, undefined, async (service, bench) => {
+  return withService(run, plan, {}, async (service, bench) => {
     run.progress(`filling up to ${BETS} bets`);
     await placeBets(bench, BETS);
     const pool = createPool({

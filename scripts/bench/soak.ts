@@ -1,7 +1,7 @@
 /** A studio's night: bets at a fixed rate for a long time, each minute in other sessions, none of which ever ends. */
 import type { Run } from './children.ts';
 import type { HttpBench } from './httpBench.ts';
-import { withService } from './largeState.ts';
+import { cacheOf, withService } from './largeState.ts';
 import type { LoadOrder, LoadReport } from './load.ts';
 import { LATE_LIMIT_MS } from './openLoop.ts';
 import { BETS_PER_MIB_OF_CACHE, type BenchPlan, OPEN_LOOP_CONNECTIONS, OPEN_SESSIONS } from './plan.ts';
@@ -21,6 +21,11 @@ export interface SoakFigures {
 }
 
 const MINUTE_MS = 60_000;
+/**
+ * At such a rate a reconciliation hardly gains on the log, so that one is always under way once the first has begun: here in the
+ * first minute, rather than at whichever quarter of an hour comes by.
+ */
+const ALWAYS_RECONCILING = { COFFER_RECONCILE_CRON: '* * * * *' };
 const SHARE_OF_THE_MOST = 0.7;
 /** Turns as short as the moments that make a minute's p99. */
 const YARDSTICK_MS = 5_000;
@@ -32,7 +37,7 @@ const RETURNS = 1_000;
 
 /** With a cache for a tenth of the state at the end. */
 export async function measureSoak(run: Run, plan: BenchPlan, minutes: number): Promise<SoakFigures> {
-  const { before, most } = await withService(run, plan, undefined, async (_, bench) => ({
+  const { before, most } = await withService(run, plan, {}, async (_, bench) => ({
     // First: what a full minute leaves to the database would be in it.
     before: await measureYardstick(run, plan, bench),
     most: await mostSustained(run, plan, bench),
@@ -40,7 +45,7 @@ export async function measureSoak(run: Run, plan: BenchPlan, minutes: number): P
   const perSecond = Math.round(SHARE_OF_THE_MOST * most);
   const betsInAll = (perSecond * minutes * MINUTE_MS) / 1_000;
   const cacheMiB = Math.max(1, Math.round(betsInAll / BETS_PER_MIB_OF_CACHE / 10));
-  return withService(run, plan, cacheMiB, async (service, bench) => {
+  return withService(run, plan, { ...cacheOf(cacheMiB), ...ALWAYS_RECONCILING }, async (service, bench) => {
     const done: SoakMinute[] = [];
     const earlier: string[] = [];
     while (done.length < minutes) {
