@@ -1,4 +1,7 @@
+import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import type { KeptSnapshots, RecordedEvent } from '@coffer/event-store';
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -19,6 +22,9 @@ import {
 import { verifyLog, verifyStretch } from './verifyLog.ts';
 
 const { signal } = new AbortController();
+
+setFlagsFromString('--expose-gc');
+const collectGarbage: () => void = runInNewContext('gc');
 
 /** A page of a few events, so that streams are given up while they are folded. */
 const PAGE = 3;
@@ -220,5 +226,37 @@ describe('the fold of the streams, as the log is read', () => {
     // Each is counted with 600 bytes.
     expect(most).to.be.within(10, 10 + 2 * PAGE);
     expect(nameOf(1)).to.equal(log[1]?.stream);
+  });
+
+  it('lets go of each stream that goes on behind its stretch once it is folded', async () => {
+    const states: WeakRef<object>[] = [];
+    const counting = rules.map((one) => ({
+      ...one,
+      startFolding() {
+        const folding = one.startFolding();
+        states.push(new WeakRef(folding));
+        return folding;
+      },
+    }));
+    const streams = Array.from({ length: 2 * PAGE }, (_, index) => index);
+    const log = logOf([...streams, ...streams]);
+    const [first] = chained(log, streams.length);
+    const upTo = first && (await chainOf([first]).head());
+    const last = log.at(-1);
+    if (!upTo || !last) return expect.fail('There are two blocks.');
+    const held: number[] = [];
+    const rest = async () => {
+      await setImmediate();
+      collectGarbage();
+      held.push(states.filter((state) => state.deref()).length);
+    };
+    await reportOf(
+      verifyStretch(
+        { store: pagedStoreOf(log), chain: chainOf(chained(log)), rules: counting, signal },
+        { after: undefined, upTo, foldedUpTo: last.position, rest },
+      ),
+    );
+    // Each rests at its only page.
+    expect(held).to.deep.equal(streams.map((done) => streams.length - done));
   });
 });

@@ -101,20 +101,22 @@ export function createFoldCheck({
     snapshot?.compare(undefined, folding);
   };
 
-  const finishAll = async (ones: readonly Folded[]): Promise<void> => {
+  /** Empties the list: the states of long streams are large, and each can go when it is finished. */
+  const finishAll = async (ones: Folded[]): Promise<void> => {
     for (const one of ones) forget(one);
-    for (let from = 0; from < ones.length; from += HEADS_A_QUESTION) {
-      const asked = ones.slice(from, from + HEADS_A_QUESTION);
-      const heads = await store.heads(asked.map(({ stream }) => stream));
-      const hasEnded = ({ nextRevision }: Folded, index: number) =>
-        (heads[index]?.revision ?? -1) < nextRevision;
-      for (const { snapshot, folding } of asked.filter(hasEnded)) snapshot?.compare(undefined, folding);
-      await together(
-        asked.filter((one, index) => !hasEnded(one, index)),
-        finish,
-        rest && 1,
-      );
+    while (ones.length > 0) {
+      await together(await notEnded(ones.splice(0, HEADS_A_QUESTION)), finish, rest && 1);
     }
+  };
+
+  /** Compares those that have ended. */
+  const notEnded = async (asked: readonly Folded[]): Promise<Folded[]> => {
+    const heads = await store.heads(asked.map(({ stream }) => stream));
+    return asked.filter(({ snapshot, folding, nextRevision }, index) => {
+      if ((heads[index]?.revision ?? -1) >= nextRevision) return true;
+      snapshot?.compare(undefined, folding);
+      return false;
+    });
   };
 
   const size = (one: Folded): void => {
@@ -190,7 +192,7 @@ export function createFoldCheck({
 }
 
 /** The first of them, until they make up this many bytes. */
-function oldest(all: Iterable<Folded>, bytes: number): readonly Folded[] {
+function oldest(all: Iterable<Folded>, bytes: number): Folded[] {
   const found: Folded[] = [];
   let left = bytes;
   for (const one of all) {

@@ -72,7 +72,7 @@ export function createSnapshotChecks({
   }
 }
 
-const groupsOf = <Item>(items: readonly Item[], size: number): readonly (readonly Item[])[] =>
+const groupsOf = <Item>(items: readonly Item[], size: number): (readonly Item[])[] =>
   Array.from({ length: Math.ceil(items.length / size) }, (_, group) =>
     items.slice(group * size, (group + 1) * size),
   );
