@@ -57,21 +57,53 @@ describe('requests that arrive together', () => {
   it('begin together where they are more: after a moment', async () => {
     arrive(8 + 1);
     await pass(1);
-    arrive(30);
+    arrive(6);
     await nextTurn();
     expect(begun).to.have.lengthOf(8);
     await pass(1);
-    expect(begun).to.have.lengthOf(39);
+    expect(begun).to.have.lengthOf(15);
   });
 
   it('begin together where they are more: as soon as they are 32, in the next turn of the event loop', async () => {
-    arrive(8 + 31);
+    arrive(8 + 32 + 31);
+    await nextTurn();
+    expect(begun).to.have.lengthOf(40);
+    await nextTurn();
+    arrive(1);
+    expect(begun).to.have.lengthOf(40);
+    await nextTurn();
+    expect(begun).to.have.lengthOf(72);
+  });
+
+  it('begin together where they are more: as soon as they are as many as are under way, in the next turn', async () => {
+    arrive(8 + 32);
+    await nextTurn();
+    end(40 - 12);
+    arrive(11);
+    await nextTurn();
+    expect(begun).to.have.lengthOf(40);
+    arrive(1);
+    await nextTurn();
+    expect(begun).to.have.lengthOf(52);
+    arrive(11);
+    end(12);
+    await nextTurn();
+    expect(begun, 'twelve are under way').to.have.lengthOf(52);
+    end(1);
+    expect(begun).to.have.lengthOf(52);
+    await nextTurn();
+    expect(begun).to.have.lengthOf(63);
+  });
+
+  it('begin together where they are more: not as soon as they are as few as are under way', async () => {
+    arrive(8);
+    end(5);
+    arrive(7);
     await nextTurn();
     expect(begun).to.have.lengthOf(8);
     arrive(1);
-    expect(begun).to.have.lengthOf(8);
     await nextTurn();
-    expect(begun).to.have.lengthOf(40);
+    expect(begun).to.have.lengthOf(16);
   });
 
   it('begin together where they are more: when nothing else is under way, in the next turn', async () => {

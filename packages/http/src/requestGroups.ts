@@ -5,6 +5,8 @@
  */
 
 const MOST_TOGETHER = 32;
+/** Where as many wait as are under way, one half of the callers is served while the other has its answers; fewer than this are no group. */
+const LEAST_TOGETHER = 8;
 /** Of those that wait, at least this share begins in a turn of the event loop: more arriving each turn than may begin would pile up. */
 const LEAST_SHARE = 1 / 4;
 /** Where as many arrived within a moment, the next one waits for company. */
@@ -76,7 +78,7 @@ export function createRequestGroups(
     longestMs = MOMENT_MS + (LONGEST_WAIT_MS - MOMENT_MS) * Math.min(1, Math.max(0, fullness));
   }
 
-  /** When nothing is under way any more, those that wait are all the company there is: their callers wait for each answer. */
+  /** When nothing is under way any more, those that wait are all the company there is, however few. */
   function count(response: Closing): void {
     const begunIn = period;
     const index = begunIn % 2 === 0 ? 0 : 1;
@@ -84,12 +86,22 @@ export function createRequestGroups(
     response.once('close', () => {
       if (period - begunIn > 1) return;
       underWay[index] -= 1;
-      if (underWay[0] + underWay[1] === 0 && waiting.length > 0) beginSoon();
+      if (waiting.length > 0 && (countUnderWay() === 0 || areEnough())) beginSoon();
     });
   }
 
-  function planNext(): void {
-    if (waiting.length >= MOST_TOGETHER) beginSoon();
+  function countUnderWay(): number {
+    return underWay[0] + underWay[1];
+  }
+
+  function areEnough(beginning = 0): boolean {
+    const underWayThen = countUnderWay() + beginning;
+    return waiting.length >= Math.min(MOST_TOGETHER, Math.max(LEAST_TOGETHER, underWayThen));
+  }
+
+  /** `beginning`: how many are about to begin. */
+  function planNext(beginning = 0): void {
+    if (areEnough(beginning)) beginSoon();
     else timer ??= setTimeout(beginSoon, longestMs);
   }
 
@@ -105,7 +117,7 @@ export function createRequestGroups(
     timer = undefined;
     isDue = false;
     const group = waiting.splice(0, Math.max(MOST_TOGETHER, Math.ceil(waiting.length * LEAST_SHARE)));
-    if (waiting.length > 0) planNext();
+    if (waiting.length > 0) planNext(group.length);
     for (const begin of group) begin();
   }
 }
