@@ -105,18 +105,8 @@ export function createFoldCheck({
   const finishAll = async (ones: Folded[]): Promise<void> => {
     for (const one of ones) forget(one);
     while (ones.length > 0) {
-      await together(await notEnded(ones.splice(0, HEADS_A_QUESTION)), finish, rest && 1);
+      await together(await notEnded(store, ones.splice(0, HEADS_A_QUESTION)), finish, rest && 1);
     }
-  };
-
-  /** Compares those that have ended. */
-  const notEnded = async (asked: readonly Folded[]): Promise<Folded[]> => {
-    const heads = await store.heads(asked.map(({ stream }) => stream));
-    return asked.filter(({ snapshot, folding, nextRevision }, index) => {
-      if ((heads[index]?.revision ?? -1) >= nextRevision) return true;
-      snapshot?.compare(undefined, folding);
-      return false;
-    });
   };
 
   const size = (one: Folded): void => {
@@ -189,6 +179,16 @@ export function createFoldCheck({
       }
     },
   };
+}
+
+/** Compares those that have ended. */
+async function notEnded(store: Pick<EventStore, 'heads'>, asked: readonly Folded[]): Promise<Folded[]> {
+  const heads = await store.heads(asked.map(({ stream }) => stream));
+  return asked.filter(({ snapshot, folding, nextRevision }, index) => {
+    if ((heads[index]?.revision ?? -1) >= nextRevision) return true;
+    snapshot?.compare(undefined, folding);
+    return false;
+  });
 }
 
 /** The first of them, until they make up this many bytes. */
