@@ -81,6 +81,7 @@ describeLogTable('its last rows are removed', 'a service whose log is put back t
     await caughtUpRows(world.databaseUrl);
     await holdsCaughtUp(world.databaseUrl);
     await chainCaughtUp(world);
+    await placesSaved();
 
     const { rowCount } = await pool.query(
       `delete from log.events where position >
@@ -174,6 +175,16 @@ describeLogTable('its last rows are removed', 'a service whose log is put back t
     eventually('the log is chained', async () => {
       const { json } = await client.get('/portal/audit/head');
       return json.lagEvents === 0 || undefined;
+    });
+
+  /** A consumer whose saved place is not among what is lost would go on from there at its next start. */
+  const placesSaved = () =>
+    eventually('reactions have saved places that will be lost', async () => {
+      const { rows } = await pool.query(
+        `select name from records.consumers where coalesce(position::bigint, 0) <=
+           (select max(position) from log.events where type = 'FundsHeld')`,
+      );
+      return rows.length === 0 || undefined;
     });
 
   async function eventTypes(): Promise<readonly string[]> {
