@@ -64,7 +64,7 @@ async function openFilled(
   plan: BenchPlan,
   { liveBets, cacheMiB }: { readonly liveBets: number; readonly cacheMiB?: number },
 ): Promise<{ bench: HttpBench; perSecond: number[]; figures: StateOfService }> {
-  const { service, bench } = await openService(run, plan, cacheMiB === undefined ? {} : cacheOf(cacheMiB));
+  const { service, bench } = await openService(run, plan, cacheOf(cacheMiB));
   await bench.measure('bet', CONNECTIONS, { kind: 'time', rampMs: 0, measuredMs: plan.warmUpMs });
   if (liveBets > 0) {
     run.progress(`filling up to ${liveBets} live bets`);
@@ -114,7 +114,9 @@ export async function withService<Result>(
   return await work(service, bench);
 }
 
-export const cacheOf = (cacheMiB: number) => ({ COFFER_CACHE_MIB: String(cacheMiB) });
+/** Undefined: the service's default. */
+export const cacheOf = (cacheMiB: number | undefined): Environment =>
+  cacheMiB === undefined ? {} : { COFFER_CACHE_MIB: String(cacheMiB) };
 
 async function openService(run: Run, plan: BenchPlan, environment: Environment) {
   const settings = Object.entries(environment).map(([name, value]) => ` ${name}=${value}`);
