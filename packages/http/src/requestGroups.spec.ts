@@ -49,9 +49,25 @@ describe('requests that arrive together', () => {
     expect(begun).to.have.lengthOf(8);
     for (let moment = 0; moment < 20; moment++) {
       await pass(2);
+      end(8);
       arrive(8);
       expect(begun).to.have.lengthOf(arrived);
     }
+  });
+
+  it('begin together where eight are under way, whenever these arrived', async () => {
+    arrive(8);
+    await pass(20);
+    arrive(7);
+    await nextTurn();
+    expect(begun).to.have.lengthOf(8);
+    arrive(1);
+    await nextTurn();
+    expect(begun).to.have.lengthOf(16);
+    await pass(20);
+    end(16 - 7);
+    arrive(1);
+    expect(begun).to.have.lengthOf(17);
   });
 
   it('begin together where they are more: after a moment', async () => {
@@ -129,8 +145,10 @@ describe('requests that arrive together', () => {
     arrive(1);
     const [before] = responses.splice(0, 1);
     await pass(100);
-    arrive(8 + 1);
-    end(8);
+    arrive(7);
+    end(7);
+    arrive(1 + 1);
+    end(1);
     await nextTurn();
     expect(begun).to.have.lengthOf(9);
     before?.emit('close');
@@ -144,18 +162,18 @@ describe('requests that arrive together', () => {
     await pass(100);
     arrive(1);
     await pass(100);
-    arrive(8 + 1);
-    end(1 + 8);
+    arrive(7 + 1);
+    end(1 + 7);
     await nextTurn();
-    expect(begun).to.have.lengthOf(11);
+    expect(begun).to.have.lengthOf(10);
     // Nor is it taken off what has begun since.
     arrive(3);
     long?.emit('close');
     await nextTurn();
-    expect(begun).to.have.lengthOf(11);
+    expect(begun).to.have.lengthOf(10);
     end(1);
     await nextTurn();
-    expect(begun).to.have.lengthOf(14);
+    expect(begun).to.have.lengthOf(13);
   });
 
   for (const [share, waitMs] of [
@@ -180,9 +198,11 @@ describe('requests that arrive together', () => {
     await pass(2);
     busyShare = 1;
     await pass(97);
+    end(9);
     arrive(8 + 1);
     await pass(2);
     expect(begun).to.have.lengthOf(18);
+    end(9);
     arrive(8 + 1);
     await pass(7);
     expect(begun).to.have.lengthOf(26);
@@ -193,6 +213,7 @@ describe('requests that arrive together', () => {
   it('begin at once again when they are few, unless others still wait', async () => {
     arrive(8 + 32);
     await nextTurn();
+    end(40);
     await pass(2);
     arrive(1);
     expect(begun).to.have.lengthOf(41);

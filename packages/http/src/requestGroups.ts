@@ -5,11 +5,9 @@
  */
 
 const MOST_TOGETHER = 32;
-/** Where as many wait as are under way, one half of the callers is served while the other has its answers; fewer than this are no group. */
-const LEAST_TOGETHER = 8;
 /** Of those that wait, at least this share begins in a turn of the event loop: more arriving each turn than may begin would pile up. */
 const LEAST_SHARE = 1 / 4;
-/** Where as many arrived within a moment, the next one waits for company. */
+/** Where as many arrived within a moment, or are under way, the next one waits for company. Fewer are no group. */
 const MANY = 8;
 const MOMENT_MS = 2;
 /** The first of a group waits for so long at the most, then until the event loop comes round: the fuller the thread, the longer. */
@@ -53,7 +51,7 @@ export function createRequestGroups(
     take(request: object, response: Closing, begin: () => void): void {
       const nowMs = clock();
       if (nowMs - periodBeganMs >= PERIOD_MS) beginPeriod(nowMs);
-      const areMany = nowMs - (lastMs[oldest] ?? 0) < MOMENT_MS;
+      const areMany = nowMs - (lastMs[oldest] ?? 0) < MOMENT_MS || countUnderWay() >= MANY;
       lastMs[oldest] = nowMs;
       oldest = (oldest + 1) % MANY;
       const beginCounted = () => {
@@ -94,9 +92,10 @@ export function createRequestGroups(
     return underWay[0] + underWay[1];
   }
 
+  /** Where as many wait as are under way, one half of the callers is served while the other has its answers. */
   function areEnough(beginning = 0): boolean {
     const underWayThen = countUnderWay() + beginning;
-    return waiting.length >= Math.min(MOST_TOGETHER, Math.max(LEAST_TOGETHER, underWayThen));
+    return waiting.length >= Math.min(MOST_TOGETHER, Math.max(MANY, underWayThen));
   }
 
   /** `beginning`: how many are about to begin. */
