@@ -91,29 +91,24 @@ describe('requests that arrive together', () => {
     expect(begun).to.have.lengthOf(72);
   });
 
-  it('begin together where they are more: as soon as they are as many as are under way, in the next turn', async () => {
+  it('begin together where they are more: as soon as they are half of those that there were at once, in the next turn', async () => {
     arrive(8 + 32);
     await nextTurn();
-    end(40 - 12);
-    arrive(11);
+    end(40);
+    arrive(19);
     await nextTurn();
     expect(begun).to.have.lengthOf(40);
     arrive(1);
+    expect(begun).to.have.lengthOf(40);
     await nextTurn();
-    expect(begun).to.have.lengthOf(52);
-    arrive(11);
-    end(12);
-    await nextTurn();
-    expect(begun, 'twelve are under way').to.have.lengthOf(52);
-    end(1);
-    expect(begun).to.have.lengthOf(52);
-    await nextTurn();
-    expect(begun).to.have.lengthOf(63);
+    expect(begun).to.have.lengthOf(60);
   });
 
-  it('begin together where they are more: not as soon as they are as few as are under way', async () => {
-    arrive(8);
-    end(5);
+  it('begin together where they are more: as soon as eight wait, where there were few', async () => {
+    for (let number = 0; number < 8; number++) {
+      arrive(1);
+      end(1);
+    }
     arrive(7);
     await nextTurn();
     expect(begun).to.have.lengthOf(8);
@@ -122,58 +117,50 @@ describe('requests that arrive together', () => {
     expect(begun).to.have.lengthOf(16);
   });
 
-  it('begin together where they are more: when nothing else is under way, in the next turn', async () => {
-    arrive(8 + 3);
-    end(7);
+  it('begin together where they are more: as many as there were in the tenth of a second before count, and not those of long ago', async () => {
+    arrive(8 + 32);
     await nextTurn();
-    expect(begun).to.have.lengthOf(8);
-    end(1);
+    end(40);
+    await pass(100);
+    arrive(8 + 11);
+    await nextTurn();
+    expect(begun, 'half of 40').to.have.lengthOf(48);
+    await pass(2);
+    expect(begun).to.have.lengthOf(59);
+    end(19);
+    await pass(100);
+    arrive(8 + 9);
+    await nextTurn();
+    expect(begun, 'half of 19').to.have.lengthOf(67);
     arrive(1);
-    expect(begun).to.have.lengthOf(8);
     await nextTurn();
-    expect(begun).to.have.lengthOf(12);
-    arrive(2);
-    end(3);
-    await nextTurn();
-    expect(begun, 'one of the last group is under way').to.have.lengthOf(12);
-    end(1);
-    await nextTurn();
-    expect(begun).to.have.lengthOf(14);
+    expect(begun).to.have.lengthOf(77);
   });
 
-  it('begin together where they are more: when nothing is under way from the tenth of a second before either', async () => {
-    arrive(1);
-    const [before] = responses.splice(0, 1);
+  it('begin together where they are more: what began long ago does not count', async () => {
+    arrive(8 + 32);
+    await nextTurn();
+    const long = responses.splice(0);
     await pass(100);
-    arrive(7);
-    end(7);
-    arrive(1 + 1);
+    arrive(1);
+    expect(begun, 'forty began in the tenth of a second before').to.have.lengthOf(40);
+    await pass(100);
+    expect(begun).to.have.lengthOf(41);
     end(1);
-    await nextTurn();
-    expect(begun).to.have.lengthOf(9);
-    before?.emit('close');
-    await nextTurn();
-    expect(begun).to.have.lengthOf(10);
-  });
-
-  it('begin together where they are more: when nothing else is under way but what began long ago', async () => {
     arrive(1);
-    const [long] = responses.splice(0, 1);
-    await pass(100);
-    arrive(1);
-    await pass(100);
-    arrive(7 + 1);
-    end(1 + 7);
-    await nextTurn();
-    expect(begun).to.have.lengthOf(10);
-    // Nor is it taken off what has begun since.
-    arrive(3);
-    long?.emit('close');
-    await nextTurn();
-    expect(begun).to.have.lengthOf(10);
+    expect(begun, 'at once').to.have.lengthOf(42);
     end(1);
+    await pass(100);
+    arrive(8 + 7);
     await nextTurn();
-    expect(begun).to.have.lengthOf(13);
+    expect(begun).to.have.lengthOf(50);
+    arrive(1);
+    await nextTurn();
+    expect(begun, 'half of sixteen').to.have.lengthOf(58);
+    for (const response of long) response.emit('close');
+    await pass(20);
+    arrive(1);
+    expect(begun, 'sixteen are still under way').to.have.lengthOf(58);
   });
 
   for (const [share, waitMs] of [
@@ -225,6 +212,17 @@ describe('requests that arrive together', () => {
     expect(begun).to.have.lengthOf(50);
   });
 
+  it('wait for a moment of their own behind a group that did not need its own', async () => {
+    arrive(8 + 8);
+    await pass(1);
+    expect(begun).to.have.lengthOf(16);
+    arrive(1);
+    await pass(1);
+    expect(begun).to.have.lengthOf(16);
+    await pass(1);
+    expect(begun).to.have.lengthOf(17);
+  });
+
   it('wait for a moment again when a group has left some behind', async () => {
     arrive(8 + 32 + 5);
     await nextTurn();
@@ -274,21 +272,6 @@ describe('requests that arrive together', () => {
 });
 
 describe('requests that arrive together at the server', () => {
-  it('begin when those before them have been answered', async () => {
-    const answered = simpleEndpoint({ path: '/answered', handle: async () => ({ status: 200, body: {} }) });
-    await using world = await startWorld({ endpoints: [answered] });
-    const socket = await openSocket(world.port);
-    // Nothing else lets them, however slow the machine.
-    mock.timers.enable({ apis: ['setTimeout'] });
-    try {
-      const head = 'GET /v1/answered HTTP/1.1\r\nHost: a\r\n';
-      socket.write(`${`${head}\r\n`.repeat(10)}${head}Connection: close\r\n\r\n`);
-      expect((await readToEnd(socket)).match(/HTTP\/1.1 200/g)).to.have.lengthOf(11);
-    } finally {
-      mock.timers.reset();
-    }
-  });
-
   it('begin in groups, are answered in their order, and their time counts from their arrival', async () => {
     let turn = 0;
     const ticking = new AbortController();

@@ -16,11 +16,18 @@ const LONGEST_WAIT_MS = 8;
 const HALF_FULL = 0.5;
 /** From here on it is the longest. */
 const NEARLY_FULL = 0.8;
-/** How often the share is measured. What began before the last two measurements may wait for something: it is no longer counted. */
+/** How often the share is measured. What began before the last two measurements may wait for something: it is not under way any more. */
 const PERIOD_MS = 100;
 
 /** Of those that waited, on the clock of `performance.now()`. */
 const arrivals = new WeakMap<object, number>();
+
+interface Period {
+  /** Of those that began in it. */
+  underWay: number;
+  /** The most that waited or were under way at once, as long as it lasted. */
+  most: number;
+}
 
 interface Closing {
   readonly once: (event: 'close', listener: () => void) => unknown;
@@ -37,9 +44,8 @@ export function createRequestGroups(
   /** When the last ones arrived, in a circle that goes on at `oldest`. */
   const lastMs = new Float64Array(MANY);
   let oldest = 0;
-  /** Of requests that began in this period and in the one before, those that have not ended, by turns. */
-  const underWay: [number, number] = [0, 0];
-  let period = 0;
+  let period: Period = { underWay: 0, most: 0 };
+  let periodBefore: Period = { underWay: 0, most: 0 };
   let periodBeganMs = Number.NEGATIVE_INFINITY;
   /** From the first that waits until its group begins. */
   let timer: NodeJS.Timeout | undefined;
@@ -64,43 +70,39 @@ export function createRequestGroups(
       }
       arrivals.set(request, nowMs);
       waiting.push(beginCounted);
+      period.most = Math.max(period.most, waiting.length + countUnderWay());
       planNext();
     },
   };
 
   function beginPeriod(nowMs: number): void {
     periodBeganMs = nowMs;
-    period += 1;
-    underWay[period % 2] = 0;
+    periodBefore = period;
+    period = { underWay: 0, most: 0 };
     const fullness = (busyShare() - HALF_FULL) / (NEARLY_FULL - HALF_FULL);
     longestMs = MOMENT_MS + (LONGEST_WAIT_MS - MOMENT_MS) * Math.min(1, Math.max(0, fullness));
   }
 
-  /** When nothing is under way any more, those that wait are all the company there is, however few. */
   function count(response: Closing): void {
     const begunIn = period;
-    const index = begunIn % 2 === 0 ? 0 : 1;
-    underWay[index] += 1;
+    begunIn.underWay += 1;
     response.once('close', () => {
-      if (period - begunIn > 1) return;
-      underWay[index] -= 1;
-      if (waiting.length > 0 && (countUnderWay() === 0 || areEnough())) beginSoon();
+      begunIn.underWay -= 1;
     });
   }
 
   function countUnderWay(): number {
-    return underWay[0] + underWay[1];
+    return period.underWay + periodBefore.underWay;
   }
 
-  /** Where as many wait as are under way, one half of the callers is served while the other has its answers. */
-  function areEnough(beginning = 0): boolean {
-    const underWayThen = countUnderWay() + beginning;
-    return waiting.length >= Math.min(MOST_TOGETHER, Math.max(MANY, underWayThen));
+  /** Where half of those wait that there are, the other half is served meanwhile. */
+  function areEnough(): boolean {
+    const half = Math.max(period.most, periodBefore.most) / 2;
+    return waiting.length >= Math.min(MOST_TOGETHER, Math.max(MANY, half));
   }
 
-  /** `beginning`: how many are about to begin. */
-  function planNext(beginning = 0): void {
-    if (areEnough(beginning)) beginSoon();
+  function planNext(): void {
+    if (areEnough()) beginSoon();
     else timer ??= setTimeout(beginSoon, longestMs);
   }
 
@@ -116,7 +118,7 @@ export function createRequestGroups(
     timer = undefined;
     isDue = false;
     const group = waiting.splice(0, Math.max(MOST_TOGETHER, Math.ceil(waiting.length * LEAST_SHARE)));
-    if (waiting.length > 0) planNext(group.length);
+    if (waiting.length > 0) planNext();
     for (const begin of group) begin();
   }
 }
