@@ -140,6 +140,7 @@ describe('A reconciliation', () => {
             readsAhead = false;
             return true;
           },
+          isLate: () => false,
           async rest() {
             seen.push(await isAwaited());
             begun.resolve();

@@ -8,7 +8,7 @@ describe('a run that nobody waits for', () => {
     let nowMs = 0;
     let isAwaited = false;
     const rests: number[] = [];
-    const { rest, isUnhurried } = createPace({
+    const { rest, isUnhurried, isLate } = createPace({
       isAwaited: async () => isAwaited,
       nowMs: () => nowMs,
       async wait(forMs) {
@@ -19,6 +19,7 @@ describe('a run that nobody waits for', () => {
     return {
       rests,
       isUnhurried,
+      isLate,
       async part(tookMs: number) {
         nowMs += tookMs;
         await rest(signal);
@@ -47,7 +48,10 @@ describe('a run that nobody waits for', () => {
 
   it('rests as long as it works after a quarter of an hour, so that it reaches the end of a log that grows', async () => {
     const run = work();
-    for (let part = 0; part < 3; part++) await run.part(120_000);
+    await run.part(120_000);
+    expect(run.isLate()).to.equal(false);
+    for (let part = 0; part < 2; part++) await run.part(120_000);
+    expect(run.isLate()).to.equal(true);
     expect(run.rests).to.deep.equal([600_000, 600_000, 120_000]);
   });
 

@@ -5,6 +5,8 @@ export interface Pace {
   readonly isAwaited: () => Promise<boolean>;
   /** As the last rest found it; a run begins unhurried. */
   readonly isUnhurried: () => boolean;
+  /** From then on it rests less. */
+  readonly isLate: () => boolean;
   /** After each part of the work; returns at once if somebody waits for it. Throws the signal's reason. */
   readonly rest: (signal: AbortSignal) => Promise<void>;
 }
@@ -28,15 +30,17 @@ export function createPace({
 }: PaceOptions): Pace {
   const begunMs = nowMs();
   let workedFromMs = begunMs;
+  const isLate = () => nowMs() - begunMs > LATE_AFTER_MS;
   let isUnhurried = true;
   return {
     isAwaited,
     isUnhurried: () => isUnhurried,
+    isLate,
     async rest(signal) {
       const workedMs = nowMs() - workedFromMs;
-      const isLate = nowMs() - begunMs > LATE_AFTER_MS;
+      const restPerWork = isLate() ? LATE_REST_PER_WORK : REST_PER_WORK;
       isUnhurried = !(await isAwaited());
-      if (isUnhurried) await wait((isLate ? LATE_REST_PER_WORK : REST_PER_WORK) * workedMs, signal);
+      if (isUnhurried) await wait(restPerWork * workedMs, signal);
       workedFromMs = nowMs();
     },
   };

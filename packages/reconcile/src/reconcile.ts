@@ -20,10 +20,10 @@ import { type EventStore, type LogPlace, LogRewrittenError, type RecordedEvent }
 import { type Clock, parseStreamName } from '@coffer/kernel';
 import { compareReadSchemas, liveReadSchema, READ_MODELS_CONSUMER, trialBalances } from '@coffer/read-models';
 import { alteredDiscrepancy, isStillAltered, readAltered } from './altered.ts';
+import { type ApproachOptions, approach } from './approach.ts';
 import { crossChecks } from './crossChecks.ts';
 import { type CheckResult, rowCheck } from './discrepancies.ts';
 import { causesWithoutEffect, type PendingCause } from './inFlight.ts';
-import type { Pace } from './pace.ts';
 import { reachedBy } from './reached.ts';
 import {
   type BooksPlace,
@@ -62,21 +62,13 @@ interface CoverageLimits {
   readonly inFlightWithinMs: number;
 }
 
-export interface RunOptions extends BooksPlace {
+export interface RunOptions extends BooksPlace, ApproachOptions {
   readonly mode: Mode;
-  readonly signal: AbortSignal;
-  /** Called with the number of events taken and the total. */
-  readonly onProgress?: (progress: { readonly done: number; readonly of: number }) => void;
-  /** Default: as fast as it can. */
-  readonly pace?: Pace;
 }
 
 /** Arbitrary constants: the holder of the lock moves the fold. */
 const VERIFY_LOCK = 7_263_006;
 const SCRUB_LOCK = 7_263_010;
-
-/** So near the head that what is still to come is taken at once. */
-const FEW_EVENTS = 10_000;
 
 /** What takes two cores for a while leaves none of two to bets. */
 const ON_ONE_CORE =
@@ -102,20 +94,21 @@ export async function reconcile(dependencies: ReconcileDependencies, options: Ru
 async function run(dependencies: ReconcileDependencies, options: RunOptions): Promise<Report> {
   const { pool, store, process } = dependencies;
   const { signal, pace } = options;
+  const unhurried = { signal, isUnhurried: () => pace?.isUnhurried() ?? false };
   const headReached = async () => reachedBy(dependencies, await store.head(), signal);
   const { held, from } = await holdOnto(dependencies, options.mode === 'full', await headReached());
   try {
     await approach(held, headReached, options);
     // Only now: what is in flight is looked for from here on.
     const processPlace = await readCheckpoint(pool, { schema: 'records', name: process.name });
-    await held.advance(await headReached(), { signal });
+    await held.advance(await headReached(), unhurried);
     return await withTransaction(pool, async (client) => {
       // One snapshot: rows and their checkpoint do not change, and the fold is brought to the same place.
       await client.query(`set transaction isolation level repeatable read; set local work_mem = '64MB'`);
       if (pace && !(await pace.isAwaited())) await client.query(ON_ONE_CORE);
       const live = await liveReadSchema(client);
       const place = await readCheckpoint(client, { schema: live, name: READ_MODELS_CONSUMER });
-      await held.advanceWithin(client, place, { signal });
+      await held.advanceWithin(client, place, unhurried);
       if (held.checkpoint()?.eventId !== place?.eventId) {
         throw new LogRewrittenError('The read models were made of another log than the one there is.');
       }
@@ -130,30 +123,6 @@ async function run(dependencies: ReconcileDependencies, options: RunOptions): Pr
   } catch (error) {
     if (!(error instanceof PoisonEventError)) throw error;
     return poisonReport(dependencies, options, error, from);
-  }
-}
-
-/** Brings the fold near the head of the log, which moves on meanwhile; or as near as it comes, if that is faster. */
-async function approach(
-  held: HeldProjections,
-  headReached: () => Promise<Checkpoint | undefined>,
-  { signal, onProgress, pace }: RunOptions,
-): Promise<void> {
-  let left = Number.POSITIVE_INFINITY;
-  for (let isNear = false; !isNear; ) {
-    const target = await headReached();
-    const of = target?.ordinal ?? 0;
-    const before = left;
-    left = of - (held.checkpoint()?.ordinal ?? 0);
-    isNear = left < FEW_EVENTS || left >= before;
-    await held.advance(target, {
-      signal,
-      async onProgress(done) {
-        onProgress?.({ done, of });
-        await pace?.rest(signal);
-      },
-      isUnhurried: () => pace?.isUnhurried() ?? false,
-    });
   }
 }
 
