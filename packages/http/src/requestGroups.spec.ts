@@ -30,6 +30,16 @@ describe('requests that arrive together', () => {
     mock.timers.tick(ms);
     await nextTurn();
   };
+  /** Seven begin nothing, the eighth all of them. */
+  const seeEightWait = async (): Promise<void> => {
+    const before = begun.length;
+    arrive(7);
+    await nextTurn();
+    expect(begun).to.have.lengthOf(before);
+    arrive(1);
+    await nextTurn();
+    expect(begun).to.have.lengthOf(before + 8);
+  };
   beforeEach(() => {
     mock.timers.enable({ apis: ['setTimeout'] });
     nowMs = 10_000;
@@ -58,12 +68,7 @@ describe('requests that arrive together', () => {
   it('begin together where eight are under way, whenever these arrived', async () => {
     arrive(8);
     await pass(20);
-    arrive(7);
-    await nextTurn();
-    expect(begun).to.have.lengthOf(8);
-    arrive(1);
-    await nextTurn();
-    expect(begun).to.have.lengthOf(16);
+    await seeEightWait();
     await pass(20);
     end(16 - 7);
     arrive(1);
@@ -109,12 +114,7 @@ describe('requests that arrive together', () => {
       arrive(1);
       end(1);
     }
-    arrive(7);
-    await nextTurn();
-    expect(begun).to.have.lengthOf(8);
-    arrive(1);
-    await nextTurn();
-    expect(begun).to.have.lengthOf(16);
+    await seeEightWait();
   });
 
   it('begin together where they are more: as many as there were in the tenth of a second before count, and not those of long ago', async () => {

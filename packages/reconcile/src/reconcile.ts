@@ -94,21 +94,20 @@ export async function reconcile(dependencies: ReconcileDependencies, options: Ru
 async function run(dependencies: ReconcileDependencies, options: RunOptions): Promise<Report> {
   const { pool, store, process } = dependencies;
   const { signal, pace } = options;
-  const unhurried = { signal, isUnhurried: () => pace?.isUnhurried() ?? false };
   const headReached = async () => reachedBy(dependencies, await store.head(), signal);
   const { held, from } = await holdOnto(dependencies, options.mode === 'full', await headReached());
   try {
     await approach(held, headReached, options);
     // Only now: what is in flight is looked for from here on.
     const processPlace = await readCheckpoint(pool, { schema: 'records', name: process.name });
-    await held.advance(await headReached(), unhurried);
+    await held.advance(await headReached(), { signal });
     return await withTransaction(pool, async (client) => {
       // One snapshot: rows and their checkpoint do not change, and the fold is brought to the same place.
       await client.query(`set transaction isolation level repeatable read; set local work_mem = '64MB'`);
       if (pace && !(await pace.isAwaited())) await client.query(ON_ONE_CORE);
       const live = await liveReadSchema(client);
       const place = await readCheckpoint(client, { schema: live, name: READ_MODELS_CONSUMER });
-      await held.advanceWithin(client, place, unhurried);
+      await held.advanceWithin(client, place, { signal });
       if (held.checkpoint()?.eventId !== place?.eventId) {
         throw new LogRewrittenError('The read models were made of another log than the one there is.');
       }
