@@ -37,15 +37,13 @@ const RETURNS = 1_000;
 
 /** With a cache for a tenth of the state at the end. */
 export async function measureSoak(run: Run, plan: BenchPlan, minutes: number): Promise<SoakFigures> {
-  const { before, most } = await withService(run, plan, {}, async (_, bench) => ({
-    // First: what a full minute leaves to the database would be in it.
-    before: await measureYardstick(run, plan, bench),
-    most: await mostSustained(run, plan, bench),
-  }));
+  const before = await measureYardstick(run, plan);
+  const most = await withService(run, plan, {}, (_, bench) => mostSustained(run, plan, bench));
   const perSecond = Math.round(SHARE_OF_THE_MOST * most);
   const betsInAll = (perSecond * minutes * MINUTE_MS) / 1_000;
   const cacheMiB = Math.max(1, Math.round(betsInAll / BETS_PER_MIB_OF_CACHE / 10));
-  return withService(run, plan, { ...cacheOf(cacheMiB), ...ALWAYS_RECONCILING }, async (service, bench) => {
+  const environment = { ...cacheOf(cacheMiB), ...ALWAYS_RECONCILING };
+  const measured = await withService(run, plan, environment, async (service, bench) => {
     const done: SoakMinute[] = [];
     const earlier: string[] = [];
     while (done.length < minutes) {
@@ -60,9 +58,10 @@ export async function measureSoak(run: Run, plan: BenchPlan, minutes: number): P
       done.push({ ...report, liveBets: bench.bets(), residentMiB: await residentMiBOf(service.pid) });
       run.progress(`${perSecond}/s, minute ${done.length} of ${minutes}: p99 ${report.p99Ms.toFixed(1)} ms`);
     }
-    const after = await measureYardstick(run, plan, bench);
-    return { perSecond, yardstickP99Ms: [...before, ...after], minutes: done };
+    return done;
   });
+  const after = await measureYardstick(run, plan);
+  return { perSecond, yardstickP99Ms: [...before, ...after], minutes: measured };
 }
 
 /** Bets a second that are answered while the readers of the log keep up: what they are behind in the end is waited for. */
@@ -78,19 +77,22 @@ async function mostSustained(run: Run, plan: BenchPlan, bench: HttpBench): Promi
   return (answersInAll / (performance.now() - fromMs)) * 1_000;
 }
 
-async function measureYardstick(run: Run, plan: BenchPlan, bench: HttpBench): Promise<readonly number[]> {
-  await bench.rest();
-  run.progress('plain Express at the same share of its most');
-  const measure = (until: LoadOrder['until']) => bench.measure('express', OPEN_LOOP_CONNECTIONS, until);
-  const most = await measure({ kind: 'time', rampMs: plan.warmUpMs, measuredMs: YARDSTICK_MS });
-  const perSecond = Math.round((SHARE_OF_THE_MOST * most.answers) / most.measuredSeconds);
-  const p99Ms: number[] = [];
-  for (let turn = 0; turn < YARDSTICK_TURNS; turn++) {
-    const report = await measure({ kind: 'rate', perSecond, measuredMs: YARDSTICK_MS });
-    // Otherwise the generator has measured itself.
-    if ((report.lateP99Ms ?? 0) <= LATE_LIMIT_MS) p99Ms.push(report.p99Ms);
-  }
-  return p99Ms;
+/** Beside a service that has nothing to do: what a soak leaves to the database and to a reconciliation would be in it. */
+function measureYardstick(run: Run, plan: BenchPlan): Promise<readonly number[]> {
+  return withService(run, plan, {}, async (_, bench) => {
+    await bench.rest();
+    run.progress('plain Express at the same share of its most');
+    const measure = (until: LoadOrder['until']) => bench.measure('express', OPEN_LOOP_CONNECTIONS, until);
+    const most = await measure({ kind: 'time', rampMs: plan.warmUpMs, measuredMs: YARDSTICK_MS });
+    const perSecond = Math.round((SHARE_OF_THE_MOST * most.answers) / most.measuredSeconds);
+    const p99Ms: number[] = [];
+    for (let turn = 0; turn < YARDSTICK_TURNS; turn++) {
+      const report = await measure({ kind: 'rate', perSecond, measuredMs: YARDSTICK_MS });
+      // Otherwise the generator has measured itself.
+      if ((report.lateP99Ms ?? 0) <= LATE_LIMIT_MS) p99Ms.push(report.p99Ms);
+    }
+    return p99Ms;
+  });
 }
 
 /** The sessions in turn, again and again, and now and then an earlier one. */
