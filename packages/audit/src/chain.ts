@@ -121,7 +121,10 @@ function writeUInt64(buffer: Buffer, value: number, offset: number): void {
 /** The bytes of UUIDs, one behind the other. */
 export function idBytes(ids: readonly string[]): Buffer {
   const bytes = Buffer.alloc(ids.length * UUID_BYTES);
-  for (const [index, id] of ids.entries()) writeUuid(bytes, index * UUID_BYTES, id);
+  // By callback: of what `for ... of` makes here, much became old before it was collected. ADR 0045.
+  ids.forEach((id, index) => {
+    writeUuid(bytes, index * UUID_BYTES, id);
+  });
   return bytes;
 }
 

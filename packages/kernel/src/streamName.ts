@@ -8,20 +8,17 @@ export interface StreamNameParts {
 }
 
 /**
- * The owner that a category requires: an app or a scope. Other categories may have either: moves do, and a category
- * that this release does not know belongs to a later one, whose events count here as well.
+ * Categories that require an owner of one kind. Others may have either: moves do, and a category that this release does
+ * not know belongs to a later one, whose events count here as well.
  */
-const OWNERS: ReadonlyMap<string, string> = new Map([
-  ['account', 'app'],
-  ['operatorWallet', 'app'],
-  ['playSession', 'app'],
-  ['identity', 'scp'],
-  ['user', 'scp'],
-  ['wallet', 'scp'],
-]);
+const OF_APPS = 'account|operatorWallet|playSession';
+const OF_SCOPES = 'identity|user|wallet';
 
 /** An owner is one of our ids. The part of an id that callers choose is restricted to these characters. */
-const NAME = /^([A-Za-z]+)-(test|live)\.((app|scp)_[0-7][0-9a-hjkmnp-tv-z]{25})\.([A-Za-z0-9._:-]+)$/;
+const NAME = new RegExp(
+  `^(?!(?:${OF_APPS})-[a-z]+\\.scp_|(?:${OF_SCOPES})-[a-z]+\\.app_)` +
+    '([A-Za-z]+)-(test|live)\\.((?:app|scp)_[0-7][0-9a-hjkmnp-tv-z]{25})\\.([A-Za-z0-9._:-]+)$',
+);
 
 /**
  * `<category>-<environment>.<owner>.<id>`: the owner is the scope for users, identities and wallets, otherwise the app.
@@ -31,25 +28,14 @@ export function streamName(category: string, environment: Environment, owner: st
   return `${category}-${environment}.${owner}.${id}`;
 }
 
-/** Readers of the log ask for the names of a page again and again. To remember more takes memory, and saves a microsecond a name. */
-const known = new Map<string, StreamNameParts | undefined>();
-const MOST_KNOWN = 2_000;
-
-/** The parts of one of our stream names, or undefined for any other name. */
+/**
+ * The parts of one of our stream names, or undefined for any other name. None is remembered: a lookup takes as long as parsing, and what
+ * is remembered for a moment becomes old garbage.
+ */
 export function parseStreamName(name: string): StreamNameParts | undefined {
-  const parts = known.get(name);
-  if (parts !== undefined || known.has(name)) return parts;
-  if (known.size >= MOST_KNOWN) known.clear();
-  const parsed = parse(name);
-  known.set(name, parsed);
-  return parsed;
-}
-
-function parse(name: string): StreamNameParts | undefined {
   const match = NAME.exec(name);
   if (!match) return undefined;
-  const [, category = '', environment, owner = '', prefix, id = ''] = match;
-  if ((OWNERS.get(category) ?? prefix) !== prefix) return undefined;
+  const [, category = '', environment, owner = '', id = ''] = match;
   return { category, environment: environment === 'live' ? 'live' : 'test', owner, id };
 }
 
@@ -57,4 +43,4 @@ function parse(name: string): StreamNameParts | undefined {
  * Whether a stream is ours: a server may be shared, and a stream is ours only if its whole name parses. Which names do
  * is fixed for ever, since the count of the log's events depends on it.
  */
-export const isOurStream = (name: string): boolean => parseStreamName(name) !== undefined;
+export const isOurStream = (name: string): boolean => NAME.test(name);
