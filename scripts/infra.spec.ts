@@ -236,7 +236,7 @@ describe('infra/', () => {
     [
       'the entry point has the flags ; npm start has',
       'Dockerfile',
-      '"--max-semi-space-size=32", "--v8-pool-size=0", "--use-largepages=silent", ',
+      '"--max-semi-space-size=16", "--v8-pool-size=0", "--use-largepages=silent", ',
       '',
     ],
     ['the image runs as root', 'Dockerfile', 'USER node', ''],

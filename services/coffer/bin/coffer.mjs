@@ -62,12 +62,12 @@ function runOnOwnNode() {
 }
 
 /**
- * On a large machine V8 lets garbage grow to several times what is alive before it collects; in a service, to three fifths of what is
+ * On a large machine V8 lets garbage grow to several times what is alive before it collects; in a service, to two fifths of what is
  * alive: ADR 0045. Only once the code is loaded, which lives for ever: marking it while it grows takes a tenth of the
  * processor time of a start. The size of the young generation can only be set on the command line, as `npm start` does: ADR 0043.
  */
 function collectGarbageEarlier() {
-  setFlagsFromString('--heap-growing-percent=60');
+  setFlagsFromString('--heap-growing-percent=40');
 }
 
 /** Each thread its own, without helpers: they would have to be waited for. ADR 0063. */

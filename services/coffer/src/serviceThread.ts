@@ -88,7 +88,7 @@ export type ThreadFailure =
   | { readonly exitCode: undefined; readonly error: unknown };
 
 /** The background's work needs no more, and V8 would let it grow to several times that. */
-const YOUNG_GENERATION_MIB = { background: 24, api: 96 };
+const YOUNG_GENERATION_MIB = { background: 24, api: 48 };
 
 /** Resolves the calls that wait for an answer. */
 type Waiting = Pick<PromiseWithResolvers<unknown>, 'resolve' | 'reject'>;
