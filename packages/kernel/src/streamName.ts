@@ -8,17 +8,12 @@ export interface StreamNameParts {
 }
 
 /**
- * Categories that require an owner of one kind. Others may have either: moves do, and a category that this release does
- * not know belongs to a later one, whose events count here as well.
+ * An owner is one of our ids: an app's or a scope's. Some categories require one of the two. Others may have either: moves do, and a
+ * category that this release does not know belongs to a later one, whose events count here as well. The part of an id that
+ * callers choose is restricted to these characters.
  */
-const OF_APPS = 'account|operatorWallet|playSession';
-const OF_SCOPES = 'identity|user|wallet';
-
-/** An owner is one of our ids. The part of an id that callers choose is restricted to these characters. */
-const NAME = new RegExp(
-  `^(?!(?:${OF_APPS})-[a-z]+\\.scp_|(?:${OF_SCOPES})-[a-z]+\\.app_)` +
-    '([A-Za-z]+)-(test|live)\\.((?:app|scp)_[0-7][0-9a-hjkmnp-tv-z]{25})\\.([A-Za-z0-9._:-]+)$',
-);
+const NAME =
+  /^(?!(?:account|operatorWallet|playSession)-[a-z]+\.scp_|(?:identity|user|wallet)-[a-z]+\.app_)([A-Za-z]+)-(test|live)\.((?:app|scp)_[0-7][0-9a-hjkmnp-tv-z]{25})\.([A-Za-z0-9._:-]+)$/;
 
 /**
  * `<category>-<environment>.<owner>.<id>`: the owner is the scope for users, identities and wallets, otherwise the app.
