@@ -98,6 +98,39 @@ describe('cached states, when room is needed,', () => {
       expect(cache.outlines).to.equal(0);
     });
 
+    /** As a command does that needs the state of a stream: how many were still whole. */
+    function play(times: number, ...numbers: readonly number[]): number {
+      let whole = 0;
+      for (let time = 0; time < times; time++) {
+        for (const number of numbers) {
+          if (cache.get(streamOf(number))) whole += 1;
+          else {
+            cache.outlineOf(streamOf(number));
+            keep(number, 8, outlining);
+          }
+        }
+      }
+      return whole;
+    }
+    const inPlay = [1, 2, 3, 4, 5, 6, 7, 8];
+    const many = Array.from({ length: 50 }, (_, number) => 100 + number);
+
+    it('stay where they are asked for again soon, and outlines of those that rest make room for them', () => {
+      keepAll(8, ...many);
+      expect(play(1, ...inPlay, ...inPlay)).to.equal(0);
+      play(2_000, ...inPlay);
+      expect(play(1, ...inPlay)).to.equal(8);
+      expect(cache.outlines).to.be.within(12, 17);
+    });
+
+    it('make room for outlines where so many are asked for in turn that only those have room', () => {
+      keepAll(8, ...many);
+      play(2_000, ...inPlay);
+      play(200, ...many);
+      expect(cache.count).to.be.within(1, 2);
+      expect(cache.outlines).to.be.within(45, 58);
+    });
+
     it('have one or the other', () => {
       keepAll(8, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12);
       keep(1, 8, outlining);

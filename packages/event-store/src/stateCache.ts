@@ -3,11 +3,12 @@
  * again; then the least recently used, but a small state is passed over once or twice. The return of any state costs a
  * row and a tail: for each byte freed, a small one costs several times as much as a large one.
  *
- * Of states that leave, outlines stay where their type has them.
+ * Of states that leave, outlines stay where their type has them. How much room those may take follows from what is asked
+ * for: states that have just left, or outlines from long ago.
  */
 import assert from 'node:assert/strict';
 import { LRUCache } from 'lru-cache';
-import { createOutlines, outlineOf } from './stateOutlines.ts';
+import { createOutlines, type KeptOutline, outlineOf } from './stateOutlines.ts';
 import type { StreamState } from './streamState.ts';
 
 export interface StateCacheOptions {
@@ -18,6 +19,8 @@ export interface StateCacheOptions {
 }
 
 const MOST_SHARE_OF_OUTLINES = 7 / 8;
+const LEAST_SHARE_OF_OUTLINES = 1 / 8;
+const SHARE_PER_HIT = 1 / 4_096;
 
 /** The most states passed over to make room for one: the event loop is not held up. */
 const MOST_PASSED_OVER = 8;
@@ -28,14 +31,16 @@ export function createStateCache({ maximumBytes, onEvicted }: StateCacheOptions)
     maxSize: Math.floor(maximumBytes),
     sizeCalculation: ({ bytes }) => bytes,
   });
-  const outlines = createOutlines(Math.floor(maximumBytes * MOST_SHARE_OF_OUTLINES));
+  let shareOfOutlines = MOST_SHARE_OF_OUTLINES;
+  const bytesForOutlines = (): number => Math.floor(maximumBytes * shareOfOutlines);
+  const outlines = createOutlines(bytesForOutlines);
   /** In the order in which they ended. */
   const ended = new Set<string>();
 
   function makeRoomFor(bytes: number): void {
     while (states.calculatedSize + outlines.bytes + bytes > maximumBytes) {
-      if (states.size > 0) evictOne();
-      else outlines.removeAny();
+      if (states.size === 0 || outlines.bytes > bytesForOutlines()) outlines.removeAny();
+      else evictOne();
     }
   }
 
@@ -57,6 +62,14 @@ export function createStateCache({ maximumBytes, onEvicted }: StateCacheOptions)
       // Makes it the most recently used.
       states.set(leastRecent.stream, leastRecent);
     }
+  }
+
+  /** What has just left would still be here if states had all the room; what left long ago is found because outlines have theirs. */
+  function learnFrom({ number }: KeptOutline): void {
+    const statesInAllTheRoom = (states.size / states.calculatedSize) * maximumBytes;
+    const hasJustLeft = outlines.added - number <= statesInAllTheRoom;
+    const share = shareOfOutlines + (hasJustLeft ? -SHARE_PER_HIT : SHARE_PER_HIT);
+    shareOfOutlines = Math.min(Math.max(share, LEAST_SHARE_OF_OUTLINES), MOST_SHARE_OF_OUTLINES);
   }
 
   function removeState(stream: string): void {
@@ -97,7 +110,11 @@ export function createStateCache({ maximumBytes, onEvicted }: StateCacheOptions)
     },
 
     /** Stays until there is a state again. */
-    outlineOf: outlines.find,
+    outlineOf(stream: string): KeptOutline | undefined {
+      const found = outlines.find(stream);
+      if (found) learnFrom(found);
+      return found;
+    },
     /** From an outline. */
     stateOf: outlines.stateOf,
     remove,

@@ -344,7 +344,7 @@ describe('outlines that are kept', () => {
   it('take blocks of memory, and give them back in every way to leave', () => {
     const memory = createOutlineMemory();
     const taken = new Set<FirstBlock>();
-    const outlines = createOutlines(2_000, {
+    const outlines = createOutlines(() => 2_000, {
       ...memory,
       write(outline) {
         const first = memory.write(outline);
@@ -373,7 +373,7 @@ describe('outlines that are kept', () => {
   });
 
   it('are none that are larger than all the room', () => {
-    const outlines = createOutlines(2_000);
+    const outlines = createOutlines(() => 2_000);
     expect(outlines.add(outlinedOf(1))).to.equal(true);
     expect(outlines.add(outlinedOf(2, 2_001))).to.equal(false);
     expect(outlines.count).to.equal(1);

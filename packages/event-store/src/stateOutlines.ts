@@ -9,8 +9,10 @@ export interface OutlinedState extends Omit<StreamState, 'state'> {
 }
 
 /** Where its outline is kept. */
-interface KeptOutline extends Omit<StreamState, 'state'> {
+export interface KeptOutline extends Omit<StreamState, 'state'> {
   readonly first: FirstBlock;
+  /** How many had been added before it. */
+  readonly number: number;
 }
 
 /** Of the objects that hold an outline, with its place among the others and the id of an event; measured. */
@@ -28,13 +30,14 @@ export const isWhole = ({ type, state }: Pick<StreamState, 'type' | 'state'>): b
   type.outlines?.isWhole(state) ?? true;
 
 /**
- * Within a limit of bytes; where there is no room, any of them leaves. The least recently used would be the wrong one
+ * Within a limit of bytes, which may change; where there is no room, any of them leaves. The least recently used would be the wrong one
  * where all streams are used in turn, since that is needed next: none would be found. Those that rest leave in the end.
  */
-export function createOutlines(maximumBytes: number, memory = createOutlineMemory()) {
+export function createOutlines(maximumBytes: () => number, memory = createOutlineMemory()) {
   const places = new Map<string, number>();
   const kept: KeptOutline[] = [];
   let bytes = 0;
+  let added = 0;
 
   /** The last one takes its place. */
   function removeAt(place: number): void {
@@ -56,11 +59,12 @@ export function createOutlines(maximumBytes: number, memory = createOutlineMemor
     find,
     /** In place of an earlier one of the stream. False if it is too large. */
     add({ outline, ...rest }: OutlinedState): boolean {
-      if (rest.bytes > maximumBytes) return false;
+      if (rest.bytes > maximumBytes()) return false;
       removeAt(places.get(rest.stream) ?? -1);
-      while (bytes + rest.bytes > maximumBytes) removeAny();
-      places.set(rest.stream, kept.push({ ...rest, first: memory.write(outline) }) - 1);
+      while (bytes + rest.bytes > maximumBytes()) removeAny();
+      places.set(rest.stream, kept.push({ ...rest, first: memory.write(outline), number: added }) - 1);
       bytes += rest.bytes;
+      added += 1;
       return true;
     },
     /** Deciding on it may throw `WholeStateNeeded`. */
@@ -81,6 +85,10 @@ export function createOutlines(maximumBytes: number, memory = createOutlineMemor
     },
     get count() {
       return kept.length;
+    },
+    /** In all, with those that have left. */
+    get added() {
+      return added;
     },
   };
 }
