@@ -46,13 +46,22 @@ describe('a run that nobody waits for', () => {
     expect(run.isUnhurried()).to.equal(false);
   });
 
-  it('rests as long as it works after a quarter of an hour, so that it reaches the end of a log that grows', async () => {
+  it('rests less and less after a quarter of an hour, so that it reaches the end of a log that grows', async () => {
     const run = work();
-    await run.part(120_000);
-    expect(run.isLate()).to.equal(false);
-    for (let part = 0; part < 2; part++) await run.part(120_000);
+    const minutes = 60_000;
+    await run.part(2.5 * minutes);
+    expect(run.rests).to.deep.equal([12.5 * minutes]);
+    for (const tookMs of [15, 25] as const) await run.part(tookMs * minutes);
+    expect(run.rests.slice(1)).to.deep.equal([37.5 * minutes, 25 * minutes]);
     expect(run.isLate()).to.equal(true);
-    expect(run.rests).to.deep.equal([600_000, 600_000, 120_000]);
+  });
+
+  it('is late once it rests no longer than it works', async () => {
+    const run = work();
+    await run.part(12 * 60_000);
+    expect(run.isLate()).to.equal(false);
+    await run.part(3 * 60_000);
+    expect(run.isLate()).to.equal(true);
   });
 
   it('is woken by its signal', async () => {
