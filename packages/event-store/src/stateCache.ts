@@ -20,6 +20,7 @@ export interface StateCacheOptions {
 
 const MOST_SHARE_OF_OUTLINES = 7 / 8;
 const LEAST_SHARE_OF_OUTLINES = 1 / 8;
+/** The share follows within seconds of a busy night, and not each turn of one. */
 const SHARE_PER_HIT = 1 / 4_096;
 
 /** The most states passed over to make room for one: the event loop is not held up. */
@@ -32,15 +33,14 @@ export function createStateCache({ maximumBytes, onEvicted }: StateCacheOptions)
     sizeCalculation: ({ bytes }) => bytes,
   });
   let shareOfOutlines = MOST_SHARE_OF_OUTLINES;
-  const bytesForOutlines = (): number => Math.floor(maximumBytes * shareOfOutlines);
-  const outlines = createOutlines(bytesForOutlines);
+  const outlines = createOutlines(() => Math.floor(maximumBytes * shareOfOutlines));
   /** In the order in which they ended. */
   const ended = new Set<string>();
 
   function makeRoomFor(bytes: number): void {
     while (states.calculatedSize + outlines.bytes + bytes > maximumBytes) {
-      if (states.size === 0 || outlines.bytes > bytesForOutlines()) outlines.removeAny();
-      else evictOne();
+      if (states.size > 0) evictOne();
+      else outlines.removeAny();
     }
   }
 
