@@ -131,6 +131,12 @@ describe('cached states, when room is needed,', () => {
       expect(cache.outlines).to.be.within(45, 58);
     });
 
+    it('leave an eighth of the room to outlines, even where each of them is asked for again soon', () => {
+      keepAll(8, ...many);
+      play(2_000, ...inPlay, 9, 10, 11);
+      expect(cache.outlines).to.be.within(6, 8);
+    });
+
     it('have one or the other', () => {
       keepAll(8, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12);
       keep(1, 8, outlining);

@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import { createPace } from './pace.ts';
 
+const MINUTE_MS = 60_000;
+
 describe('a run that nobody waits for', () => {
   const { signal } = new AbortController();
 
@@ -48,19 +50,15 @@ describe('a run that nobody waits for', () => {
 
   it('rests less and less after a quarter of an hour, so that it reaches the end of a log that grows', async () => {
     const run = work();
-    const minutes = 60_000;
-    await run.part(2.5 * minutes);
-    expect(run.rests).to.deep.equal([12.5 * minutes]);
-    for (const tookMs of [15, 25] as const) await run.part(tookMs * minutes);
-    expect(run.rests.slice(1)).to.deep.equal([37.5 * minutes, 25 * minutes]);
-    expect(run.isLate()).to.equal(true);
+    for (const minutes of [2.5, 15, 25]) await run.part(minutes * MINUTE_MS);
+    expect(run.rests.map((restMs) => restMs / MINUTE_MS)).to.deep.equal([12.5, 37.5, 25]);
   });
 
   it('is late once it rests no longer than it works', async () => {
     const run = work();
-    await run.part(12 * 60_000);
+    await run.part(12 * MINUTE_MS);
     expect(run.isLate()).to.equal(false);
-    await run.part(3 * 60_000);
+    await run.part(3 * MINUTE_MS);
     expect(run.isLate()).to.equal(true);
   });
 
