@@ -13,7 +13,7 @@ import { NotYetError, PoisonEventError } from './errors.ts';
 import { createLanes } from './lanes.ts';
 import { backOffMs, type MonotonicClock } from './monotonicClock.ts';
 import { advanceCause, type PendingCause, type PendingFigures, waitingCause } from './pendingCauses.ts';
-import { type Noticed, noticedIn, type Reaction } from './reaction.ts';
+import { noticedIn, type Reaction } from './reaction.ts';
 import { checkpointAt } from './work.ts';
 
 export interface ReactorOptions {
@@ -62,15 +62,10 @@ export function createReactor(dependencies: {
   return {
     /** Takes events in the order of the log; returns when there is room for more. */
     async take(events: readonly RecordedEvent[]): Promise<void> {
-      for (const event of events) {
-        try {
-          // All reactions must understand it before any takes it.
-          for (const noticed of noticedIn(event, reactions)) notice(noticed, event);
-        } catch (error) {
-          if (!(await isSkipped(event))) throw new PoisonEventError(event, error);
-          passOver();
-        }
-        reached.took(event);
+      for (let failed = firstFailure(events, notice); failed; failed = firstFailure(failed.rest, notice)) {
+        if (!(await isSkipped(failed.event))) throw new PoisonEventError(failed.event, failed.error);
+        passOver();
+        reached.took(failed.event);
       }
       if (pending.size > mostPending) await thinOut();
     },
@@ -98,10 +93,14 @@ export function createReactor(dependencies: {
     idle: lanes.idle,
   };
 
-  function notice({ reaction, completed, cause }: Noticed, event: RecordedEvent): void {
-    const known = completed === undefined ? undefined : pending.get(idOf(reaction, completed));
-    if (known) settle(known);
-    if (cause) add(reaction, cause.key, cause.target, event);
+  function notice(event: RecordedEvent): void {
+    // All reactions must understand it before any takes it.
+    for (const { reaction, completed, cause } of noticedIn(event, reactions)) {
+      const known = completed === undefined ? undefined : pending.get(idOf(reaction, completed));
+      if (known) settle(known);
+      if (cause) add(reaction, cause.key, cause.target, event);
+    }
+    reached.took(event);
   }
 
   function add(reaction: Reaction, key: string, target: string, event: RecordedEvent): void {
@@ -182,6 +181,20 @@ export function createReactor(dependencies: {
     // What was made due early waits for its own time again.
     lanes.reschedule();
   }
+}
+
+/** Takes one event after the other. Where it could wait in between, each would leave garbage, and nearly all are nothing to anybody. */
+function firstFailure(events: readonly RecordedEvent[], take: (event: RecordedEvent) => void) {
+  let tried = 0;
+  for (const event of events) {
+    tried += 1;
+    try {
+      take(event);
+    } catch (error) {
+      return { event, error, rest: events.slice(tried) };
+    }
+  }
+  return undefined;
 }
 
 const idOf = (reaction: Reaction, key: string) => `${reaction.name} ${key}`;

@@ -113,11 +113,11 @@ export function createLogReader(pool: Pool) {
     async pageFrom(
       after: LogPlace | undefined,
       pageSize: number,
-      { isBehind, keepsBytes }: PageNeed,
+      { expected, keepsBytes }: PageNeed,
     ): Promise<EventPage> {
       const size = after ? pageSize + 1 : pageSize;
       const before = after ? BigInt(after.position) - 1n : 0n;
-      const page = isBehind && pageSize >= LEAST_COPIED ? await copied(`${before}`, size) : undefined;
+      const page = expected >= LEAST_COPIED ? await copied(`${before}`, size) : undefined;
       if (page) {
         const { isFull, release } = page;
         return keepsBytes

@@ -87,7 +87,7 @@ describe('pages of the log', () => {
         const page = shared({ from: place('3'), pageSize: 4, wakeupsSeen: 1, takesRecent: false, isBehind });
         asked[1]?.answer(events(3, 4));
         expect(asked[1]?.from).to.deep.equal(place('3'));
-        expect(asked[1]?.need).to.deep.equal({ isBehind, keepsBytes: isBehind });
+        expect(asked[1]?.need.keepsBytes).to.equal(isBehind);
         expect(await positions(page)).to.deep.equal([3, 4]);
       });
     }
@@ -120,7 +120,27 @@ describe('pages of the log', () => {
 
     it('are read for a reader that is behind, and do not keep their bytes, when it may be given them again', () => {
       void shared({ from: place('20'), pageSize: 4, wakeupsSeen: 1, takesRecent: true, isBehind: true });
-      expect(asked[1]?.need).to.deep.equal({ isBehind: true, keepsBytes: false });
+      expect(asked[1]?.need.keepsBytes).to.equal(false);
+    });
+
+    for (const takesRecent of [false, true]) {
+      it(`are followed by about as many, or by a full page for a reader that is behind and takes ${takesRecent ? 'recent' : 'stored'} ones`, async () => {
+        const next = (from: LogPlace, isBehind: boolean) =>
+          shared({ from, pageSize: 100, wakeupsSeen: 1, takesRecent, isBehind });
+        const behind = next(place('20'), true);
+        asked[1]?.answer(events(20, 119));
+        await behind;
+        void next(place('9'), false);
+        expect(asked.map(({ need }) => need.expected)).to.deep.equal([0, 100, 9]);
+      });
+    }
+
+    it('are not expected to be followed by many if they fill a page', async () => {
+      const full = pageFrom(place('9'), 100, 2);
+      asked[1]?.answer(events(9, 60), true);
+      await full;
+      void pageFrom(place('60'), 100, 3);
+      expect(asked.map(({ need }) => need.expected)).to.deep.equal([0, 9, 0]);
     });
 
     it('are not given when the log holds them no longer: the reader is told what the log holds at its place', async () => {
@@ -136,7 +156,7 @@ describe('pages of the log', () => {
   it('fail for all who wait for them, and are then read again', async () => {
     const failing = follower(
       sharePages(() => {
-        asked.push({ from: undefined, need: { isBehind: false, keepsBytes: false }, answer() {} });
+        asked.push({ from: undefined, need: { expected: 0, keepsBytes: false }, answer() {} });
         return Promise.reject(new Error('away'));
       }),
     );

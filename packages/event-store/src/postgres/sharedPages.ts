@@ -15,8 +15,8 @@ export interface EventPage {
 }
 
 export interface PageNeed {
-  /** Whether as many events as were asked for are expected. */
-  readonly isBehind: boolean;
+  /** About so many events are expected. */
+  readonly expected: number;
   /** Whether the events should keep the bytes from which they were read, until the page is released. */
   readonly keepsBytes: boolean;
 }
@@ -41,10 +41,12 @@ export type SharedPageFrom = (request: PageRequest) => Page;
 export function sharePages(pageFrom: PageFrom): SharedPageFrom {
   const onTheirWay = new Map<string, Page>();
   const recent = createRecentEvents();
+  /** For a reader that keeps up: as many as were there the last time. Those of a page that was cut off are large, and few. */
+  let expectedNext = 0;
 
   return async ({ from, pageSize, wakeupsSeen, takesRecent, isBehind }) => {
     // Who reacts to events may hold one for long, and with it the bytes of its page.
-    if (isBehind && !takesRecent) return pageFrom(from, pageSize, { isBehind, keepsBytes: true });
+    if (isBehind && !takesRecent) return pageFrom(from, pageSize, { expected: pageSize, keepsBytes: true });
     const readFrom = (place: LogPlace | undefined) => read(place, pageSize, wakeupsSeen, isBehind);
     const known = from && takesRecent ? recent.from(from) : undefined;
     const last = known?.at(-1);
@@ -54,15 +56,18 @@ export function sharePages(pageFrom: PageFrom): SharedPageFrom {
     const [there, ...next] = events;
     // What was known is in the log no longer: whether the reader's place is, only the log can tell.
     if (there?.id !== last.id) return readFrom(from);
-    const all = [...known, ...next];
-    return { events: all.slice(0, pageSize + 1), isFull: isFull || all.length > pageSize };
+    const all = known.concat(next);
+    const isLonger = all.length > pageSize;
+    return { events: isLonger ? all.slice(0, pageSize + 1) : all, isFull: isFull || isLonger };
   };
 
   function read(from: LogPlace | undefined, pageSize: number, wakeupsSeen: number, isBehind: boolean): Page {
     const key = JSON.stringify([from?.position, from?.eventId, pageSize, wakeupsSeen]);
     const known = onTheirWay.get(key);
     if (known) return known;
-    const page = pageFrom(from, pageSize, { isBehind, keepsBytes: false }).then((found) => {
+    const expected = isBehind ? pageSize : expectedNext;
+    const page = pageFrom(from, pageSize, { expected, keepsBytes: false }).then((found) => {
+      if (!isBehind) expectedNext = found.isFull ? 0 : found.events.length;
       recent.saw(from, found.events);
       return found;
     });
