@@ -33,10 +33,11 @@ interface StateOfService {
   readonly residentMiB: number | undefined;
 }
 
-/** Bets a second in batches, round by round: into an empty log and into a long one. */
+/** Bets a second in batches, round by round: services with a short log and with a long one take turns. */
 export interface BatchFigures {
-  readonly first: readonly number[];
-  readonly later: readonly number[];
+  readonly short: readonly number[];
+  readonly long: readonly number[];
+  /** In the long log, before the turns. */
   readonly eventsBefore: number;
 }
 
@@ -83,22 +84,22 @@ async function openFilled(
   return { bench, perSecond, figures };
 }
 
-export function measureBatches(run: Run, plan: BenchPlan): Promise<BatchFigures> {
-  return withService(run, plan, {}, async (_, bench) => {
-    const rates = async (): Promise<readonly number[]> => {
-      const [batches] = await takeTurns(run, bench, plan, [['batch', BATCH_CONNECTIONS]], plan.batchRounds);
-      return (batches?.rounds ?? []).map(
-        ({ answers, measuredSeconds }) => (answers / measuredSeconds) * BETS_PER_BATCH,
-      );
-    };
-    await bench.measure('bet', CONNECTIONS, { kind: 'time', rampMs: 0, measuredMs: plan.warmUpMs });
-    await placeBets(bench, BATCHES_PER_TURN * BETS_PER_BATCH);
-    const first = await rates();
-    run.progress(`filling up to ${EVENTS_BEFORE_BATCHES} bets`);
-    await placeBets(bench, Math.max(0, EVENTS_BEFORE_BATCHES - bench.bets()));
-    const eventsBefore = bench.bets();
-    return { first, later: await rates(), eventsBefore };
-  });
+export async function measureBatches(run: Run, plan: BenchPlan): Promise<BatchFigures> {
+  await using stack = run.stack.use(new AsyncDisposableStack());
+  const ownRun: Run = { ...run, stack };
+  const short = await openFilled(ownRun, plan, { liveBets: 0 });
+  // As warm as the other.
+  await placeBets(short.bench, BATCHES_PER_TURN * BETS_PER_BATCH);
+  const long = await openFilled(ownRun, plan, { liveBets: EVENTS_BEFORE_BATCHES });
+  for (let round = 0; round < plan.batchRounds; round++) {
+    for (const { bench, perSecond } of [short, long]) {
+      const [row] = await takeTurns(ownRun, bench, plan, [['batch', BATCH_CONNECTIONS]], 1);
+      if (row) perSecond.push(...ratesOf(row).map((batches) => batches * BETS_PER_BATCH));
+      // Neither works in the other's turn.
+      await bench.rest();
+    }
+  }
+  return { short: short.perSecond, long: long.perSecond, eventsBefore: long.figures.liveBets };
 }
 
 type Environment = Readonly<Record<string, string>>;

@@ -238,10 +238,10 @@ function stateVerdicts({ few, inCache, beyondCache }: StateFigures): readonly Ve
   ];
 }
 
-function batchVerdicts({ first, later }: BatchFigures): readonly Verdict[] {
-  const kept = later.map((rate) => rate / median(first));
-  return [judge('batchLater', later), judge('batchKept', kept)];
-}
+const batchVerdicts = ({ short, long }: BatchFigures): readonly Verdict[] => [
+  judge('batchLater', long),
+  judge('batchKept', ratios(long, short)),
+];
 
 const soakLines = ({ minutes }: SoakFigures): readonly SoakLine[] => minutes.map(soakLine);
 

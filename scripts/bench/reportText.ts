@@ -65,8 +65,8 @@ export function textOf(result: BenchResult): string {
       : []),
     ...(batches
       ? [
-          `batches of 1,000 bets: ${whole(median(batches.first))} bets/s at first, ` +
-            `${whole(median(batches.later))} after ${whole(batches.eventsBefore)} bets`,
+          `batches of 1,000 bets: ${whole(median(batches.short))} bets/s into a short log, ` +
+            `${whole(median(batches.long))} after ${whole(batches.eventsBefore)} bets`,
           '',
         ]
       : []),
