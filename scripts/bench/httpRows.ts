@@ -8,6 +8,7 @@ import {
   BETS_BEFORE_MEMORY,
   BETS_PER_BATCH,
   type BenchPlan,
+  HOT_SESSION_MS,
   SIGNED_IN_PLAYERS,
 } from './plan.ts';
 import type { ServiceUnderTest } from './service.ts';
@@ -146,6 +147,8 @@ function untilOf(route: RouteName, { rampMs, measuredMs }: BenchPlan): LoadOrder
     case 'signIn':
       // One challenge per player, each used once.
       return { kind: 'answers', answers: SIGNED_IN_PLAYERS };
+    case 'hotSession':
+      return { kind: 'time', rampMs, measuredMs: Math.min(measuredMs, HOT_SESSION_MS) };
     default:
       return { kind: 'time', rampMs, measuredMs };
   }

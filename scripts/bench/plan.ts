@@ -128,6 +128,8 @@ export const SIGNED_IN_PLAYERS = 1_000;
 /** The number of bets in each batch. */
 export const BATCH_CONNECTIONS = 4;
 export const BETS_PER_BATCH = 1_000;
+/** A session takes 100,000 writes. */
+export const HOT_SESSION_MS = 2_000;
 /** Few enough that a run's single bets still count among the first 200,000. */
 export const BATCHES_PER_TURN = 20;
 /** The number of bets after which the service's memory is read. */
