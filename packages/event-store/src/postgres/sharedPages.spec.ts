@@ -135,12 +135,22 @@ describe('pages of the log', () => {
       });
     }
 
-    it('are not expected to be followed by many if they fill a page', async () => {
-      const full = pageFrom(place('9'), 100, 2);
-      asked[1]?.answer(events(9, 60), true);
-      await full;
-      void pageFrom(place('60'), 100, 3);
-      expect(asked.map(({ need }) => need.expected)).to.deep.equal([0, 9, 0]);
+    for (const [what, last, expected] of [
+      ['not by many if they fill a page with their bytes', 60, 0],
+      ['by a full page if they are one', 109, 100],
+    ] as const) {
+      it(`are expected to be followed ${what}`, async () => {
+        const full = pageFrom(place('9'), 100, 2);
+        asked[1]?.answer(events(9, last), true);
+        await full;
+        void pageFrom(place('200'), 100, 3);
+        expect(asked.map(({ need }) => need.expected)).to.deep.equal([0, 9, expected]);
+      });
+    }
+
+    it('are expected to be followed by no more than were asked for', () => {
+      void pageFrom(place('20'), 4, 2);
+      expect(asked[1]?.need.expected).to.equal(4);
     });
 
     it('are not given when the log holds them no longer: the reader is told what the log holds at its place', async () => {

@@ -41,7 +41,7 @@ export type SharedPageFrom = (request: PageRequest) => Page;
 export function sharePages(pageFrom: PageFrom): SharedPageFrom {
   const onTheirWay = new Map<string, Page>();
   const recent = createRecentEvents();
-  /** For a reader that keeps up: as many as were there the last time. Those of a page that was cut off are large, and few. */
+  /** For a reader that keeps up: as many as were there the last time. Those of a page that was cut off short of its size are large. */
   let expectedNext = 0;
 
   return async ({ from, pageSize, wakeupsSeen, takesRecent, isBehind }) => {
@@ -65,10 +65,11 @@ export function sharePages(pageFrom: PageFrom): SharedPageFrom {
     const key = JSON.stringify([from?.position, from?.eventId, pageSize, wakeupsSeen]);
     const known = onTheirWay.get(key);
     if (known) return known;
-    const expected = isBehind ? pageSize : expectedNext;
+    const expected = isBehind ? pageSize : Math.min(expectedNext, pageSize);
     const page = pageFrom(from, pageSize, { expected, keepsBytes: false }).then((found) => {
-      if (!isBehind) expectedNext = found.isFull ? 0 : found.events.length;
-      recent.saw(from, found.events);
+      const { events, isFull } = found;
+      if (!isBehind) expectedNext = isFull && events.length < pageSize ? 0 : events.length;
+      recent.saw(from, events);
       return found;
     });
     onTheirWay.set(key, page);
