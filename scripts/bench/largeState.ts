@@ -5,7 +5,7 @@ import { placeBets, takeTurns } from './httpRows.ts';
 import { perSecond as ratesOf } from './measuredRows.ts';
 import {
   BATCH_CONNECTIONS,
-  BATCHES_PER_TURN,
+  BETS_BEFORE_SHORT,
   BETS_PER_BATCH,
   BETS_PER_MIB_OF_CACHE,
   type BenchPlan,
@@ -88,8 +88,8 @@ export async function measureBatches(run: Run, plan: BenchPlan): Promise<BatchFi
   await using stack = run.stack.use(new AsyncDisposableStack());
   const ownRun: Run = { ...run, stack };
   const short = await openFilled(ownRun, plan, { liveBets: 0 });
-  // As warm as the other.
-  await placeBets(short.bench, BATCHES_PER_TURN * BETS_PER_BATCH);
+  // Its code is compiled by then, as the other's is once that is filled.
+  await placeBets(short.bench, BETS_BEFORE_SHORT);
   const long = await openFilled(ownRun, plan, { liveBets: EVENTS_BEFORE_BATCHES });
   for (let round = 0; round < plan.batchRounds; round++) {
     for (const { bench, perSecond } of [short, long]) {
