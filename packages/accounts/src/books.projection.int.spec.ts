@@ -2,6 +2,7 @@ import type { Session } from '@coffer/consumers';
 import { migrate, type Pool } from '@coffer/database';
 import type { Position, RecordedEvent } from '@coffer/event-store';
 import { createReadModels, readModelMigrations, readModelsWork, trialBalances } from '@coffer/read-models';
+import { keptPlans } from '@coffer/read-models/testing';
 import { createTestDatabase, recordedEvent, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -124,6 +125,12 @@ describe('the books', () => {
     expect(await at(3)).to.deep.equal([sol, { ...chip, available: 40n, held: 60n }]);
     expect(await at(4)).to.deep.equal([sol, { ...chip, available: 60n, house: 40n }]);
     expect(await at()).to.deep.equal(await at(4));
+  });
+
+  it('are planned for their rows of the moment, but for inserts', async () => {
+    await take(credited(ANN, 'adjust:a', 100n, 100n), heldBy(ANN, 'session:s1', 60n));
+    await take(closed(ANN, 'session:s1', 60n, 0n));
+    expect(await keptPlans(pool)).to.deep.equal(['insert']);
   });
 
   it('change nothing when a page is applied again', async () => {

@@ -4,7 +4,7 @@ import type { Pool } from '@coffer/database';
 import type { Position, RecordedEvent } from '@coffer/event-store';
 import { encodeMetadata } from '@coffer/kernel';
 import { listPools, poolsWithOverdueStakes, readModelsWork } from '@coffer/read-models';
-import { readModelsTemplate } from '@coffer/read-models/testing';
+import { keptPlans, readModelsTemplate } from '@coffer/read-models/testing';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -185,6 +185,13 @@ describe('the rows of pools', () => {
     expect(await poolsWithOverdueStakes(db, { at: CONFIRM_BY, limit: 10, place })).to.deep.equal([]);
     await take(released(2, 50n));
     expect(await overdue(CONFIRM_BY)).to.deep.equal([]);
+  });
+
+  it('are planned for their rows of the moment, but for inserts', async () => {
+    await take(locked(1, 100n), confirmed(1, 100n));
+    const payouts: [number, bigint][] = [[1, 100n]];
+    await take(settled({ staked: 100n, rake: 0n, payouts, released: [], credits: 1, last: last(1) }));
+    expect(await keptPlans(db)).to.deep.equal(['insert']);
   });
 
   it('change nothing when a page is applied again', async () => {

@@ -317,7 +317,6 @@ async function writeHolds(
 async function closeHolds(db: Queryable, schema: string, rows: readonly unknown[]): Promise<void> {
   for await (const part of inTurns(rows, ROWS_A_STATEMENT)) {
     const { rowCount } = await db.query({
-      name: `close ${schema}.holds`,
       text: `update ${schema}.holds hold
                 set payout = closed.payout, closed_at_revision = closed.closed_at_revision
                from json_populate_recordset(null::${schema}.holds, $1) closed

@@ -181,7 +181,6 @@ async function markStakes(
   );
   for await (const part of inTurns(marked, ROWS_A_STATEMENT)) {
     const { rowCount } = await db.query({
-      name: `mark ${schema}.pool_stakes`,
       text: `update ${schema}.pool_stakes stake set status = $2
                from json_populate_recordset(null::${schema}.pool_stakes, $1) marked
               where stake.stream = marked.stream and stake.number = marked.number
@@ -209,7 +208,6 @@ async function closeStakes(
   let closed = 0;
   for await (const part of inTurns(settles.payouts, ROWS_A_STATEMENT)) {
     const paid = await db.query({
-      name: `pay ${schema}.pool_stakes`,
       // Joined by the whole key: a comparison of all stakes with all payouts would take seconds.
       text: `update ${schema}.pool_stakes stake
                 set status = 'settled', payout = paid.payout, credit_due = true

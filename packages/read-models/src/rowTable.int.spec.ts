@@ -1,6 +1,7 @@
 import { createTestDatabase, failureOf, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import { column, type RowOf, rowTable, type StoredRow } from './rowTable.ts';
+import { keptPlans } from './testing/keptPlans.ts';
 
 const columns = {
   player: column.text(),
@@ -112,6 +113,12 @@ describe('a table of rows', () => {
   it('asks nothing for rows that stay as they are', async () => {
     await update([ANN, { ...ANN }]);
     expect(await stored()).to.deep.include({ row: ANN, ordinal: 1n });
+  });
+
+  it('is planned for its rows of the moment, but for inserts', async () => {
+    await update([ANN, { ...ANN, level: 2 }]);
+    await stored();
+    expect(await keptPlans(database.pool)).to.deep.equal(['insert']);
   });
 
   it('refuses to change a row that is not there', async () => {

@@ -1,4 +1,8 @@
-/** The table of a read model: rows are read by key, written many at a time, and decoded to their types. */
+/**
+ * The table of a read model: rows are read by key, written many at a time, and decoded to their types. Here and in the projections only
+ * inserts have names: what finds rows is planned each time for as many as there are, since a plan that is kept may be of an
+ * empty table, and goes through all of it. ADR 0079.
+ */
 import assert from 'node:assert/strict';
 import { inTurns } from '@coffer/consumers';
 import type { Queryable } from '@coffer/database';
@@ -116,7 +120,6 @@ export function rowTable<Row extends { readonly [Field in keyof Row]: string | n
       const found = new Map<string, StoredRow<Row>>();
       for await (const part of inTurns(keys, ROWS_A_STATEMENT)) {
         const { rows } = await db.query({
-          name: `read ${schema}.${name}`,
           text: `select * from ${schema}.${name} where ${keyName} = any($1)`,
           values: [part],
         });
@@ -151,7 +154,6 @@ export function rowTable<Row extends { readonly [Field in keyof Row]: string | n
     },
   };
 
-  /** Without a name, so that it is planned for as many rows as there are now: one that is kept may be of an empty table. */
   function updateOf(
     schema: string,
     changed: readonly (keyof Row & string)[],

@@ -1,6 +1,7 @@
 /** Which transactionUuids were used in two sessions, however their uses are spread over pages and statements. */
 import { type Pool, withTransaction } from '@coffer/database';
 import type { RecordedEvent } from '@coffer/event-store';
+import { keptPlans } from '@coffer/read-models/testing';
 import { createTestDatabase, type TestDatabase } from '@coffer/testing';
 import { expect } from 'chai';
 import {
@@ -113,5 +114,11 @@ describe('a transactionUuid used in two sessions', () => {
     expect(await found()).to.deep.equal(FOUND);
     await take([use('s3', first.transactionUuid)]);
     expect(await found()).to.deep.equal([`${first.transactionUuid}: s1 s2 s3`]);
+  });
+
+  it('is planned for its rows of the moment, but for inserts', async () => {
+    await compare();
+    await take([first], [second]);
+    expect(await keptPlans(pool)).to.deep.equal(['insert']);
   });
 });

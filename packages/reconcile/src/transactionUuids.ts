@@ -134,7 +134,6 @@ export function projectTransactionUuids(schema: string, useOf: TransactionUseOf)
     // All of them are new: none was used in another session.
     if (rowCount === uses.length) return;
     await db.query({
-      name: `share ${schema}.transaction_uuids`,
       text: `with shared as (
                  select used.*, first.session_id as first_session
                    from (select *, ${DIGEST} as digest from ${USES}) used
