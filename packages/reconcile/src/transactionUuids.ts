@@ -3,7 +3,7 @@
  * uuid belongs to its session, yet typical of a caller that repeats a write under another session.
  */
 import { inTurns, type Projection } from '@coffer/consumers';
-import type { Client, Queryable } from '@coffer/database';
+import { type Client, type Queryable, textArray } from '@coffer/database';
 import type { RecordedEvent } from '@coffer/event-store';
 import type { BooksPlace, Warning } from './report.ts';
 
@@ -150,8 +150,10 @@ export function projectTransactionUuids(schema: string, useOf: TransactionUseOf)
 }
 
 const valuesOf = (uses: readonly TransactionUse[]) => [
-  uses.map(({ appId, environment, transactionUuid }) => `${appId} ${environment} ${transactionUuid}`),
-  uses.map(({ sessionId }) => sessionId),
+  textArray(
+    uses.map(({ appId, environment, transactionUuid }) => `${appId} ${environment} ${transactionUuid}`),
+  ),
+  textArray(uses.map(({ sessionId }) => sessionId)),
 ];
 
 const rowOf = ({ appId, environment, sessionId, transactionUuid }: TransactionUse) => ({
