@@ -8,8 +8,8 @@ import { setFlagsFromString } from 'node:v8';
 export type EventLoop = Pick<typeof performance, 'eventLoopUtilization'>;
 
 const CHECK_EVERY_MS = 1_000;
-/** Longer than a lull in play: a heap that has just been made small is slower for a moment. */
-const CHECKS_BEFORE = 10;
+/** Longer than a lull in play: a heap that has just been made small takes most of a second to be as fast as before. */
+const CHECKS_BEFORE = 60;
 /** By then V8 has collected twice. Code that is loaded meanwhile is compiled anew: what is kept of it has other flags. */
 const CHECKS_OF_REST = 60;
 /** Well above that of a service of which nothing is asked. */
@@ -19,8 +19,8 @@ const MOST_AT_REST = 0.05;
  * Until the process ends. With its flag V8 collects what it otherwise leaves for later, in small steps, and gives free pages
  * back to the system.
  */
-export function giveMemoryBackAtRest(loops: readonly EventLoop[]): void {
-  const isResting = restOf(loops, CHECKS_BEFORE, CHECKS_OF_REST);
+export function giveMemoryBackAtRest(loops: readonly EventLoop[], checksBefore = CHECKS_BEFORE): void {
+  const isResting = restOf(loops, checksBefore, CHECKS_OF_REST);
   let isTold = false;
   const check = () => {
     if (isResting() === isTold) return;
