@@ -50,8 +50,9 @@ export const KEY_AND_NEXT = WORDS + 1;
  * for each of very many streams.
  *
  * Each block holds rows and then its share of the buckets: a bucket is the place of one row, counted from 1, and each row
- * has the place of the next. With each block the index has some more buckets, into which a few of the older ones are
- * divided (linear hashing): nothing is ever twice as large as it need be.
+ * has the place of the next. With every other row the index has one more bucket, into which one of the older ones is divided
+ * (linear hashing): nothing is ever twice as large as it need be, and no row takes much longer than another, which would be
+ * felt where many indexes grow in step.
  */
 export class KeyIndex {
   readonly #rowWords: number;
@@ -120,6 +121,7 @@ export class KeyIndex {
     if (this.#size === this.#blocks.length * this.#blockRows) this.#grow();
     const place = this.#size;
     this.#size += 1;
+    if (this.#size > this.#buckets * ROWS_PER_BUCKET) this.#addBucket();
     const block = this.blockOf(place);
     const at = this.rowAt(place);
     block[at] = key[from] ?? 0;
@@ -218,7 +220,7 @@ export class KeyIndex {
 
   #grow(): void {
     if (this.#blockRows < BLOCK_ROWS) this.#growFirst();
-    else this.#addBlock();
+    else this.#blocks = [...this.#blocks, this.#newBlock()];
   }
 
   #growFirst(): void {
@@ -232,16 +234,11 @@ export class KeyIndex {
     for (let place = 0; place < this.#size; place++) this.#link(place);
   }
 
-  #addBlock(): void {
-    const from = this.#buckets;
-    this.#blocks = [...this.#blocks, this.#newBlock()];
-    this.#buckets += BLOCK_BUCKETS;
+  /** Puts each row of the bucket from which it takes where it belongs now. */
+  #addBucket(): void {
+    this.#buckets += 1;
     this.#mask = maskOf(this.#buckets);
-    for (let bucket = from; bucket < this.#buckets; bucket++) this.#divide(bucket & (this.#mask >>> 1));
-  }
-
-  /** Puts each row of the bucket where it belongs now. */
-  #divide(bucket: number): void {
+    const bucket = (this.#buckets - 1) & (this.#mask >>> 1);
     let place = this.#headOf(bucket) - 1;
     this.#setHead(bucket, 0);
     while (place >= 0) {
