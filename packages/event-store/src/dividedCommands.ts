@@ -12,6 +12,7 @@ import { Rejection } from '@coffer/kernel';
 import type { CommandContext, CommandHandler, Settled } from './commands.ts';
 import { OutcomeUnknownError } from './errors.ts';
 import { type PortableFailure, packFailure, unpackFailure } from './portableFailure.ts';
+import { hashOfStream } from './streamHash.ts';
 import type { AnyStreamType } from './works.ts';
 
 /** This thread among the others. */
@@ -138,12 +139,8 @@ const questionOf = (
   deadlineAtMs: deadlineMs + performance.timeOrigin,
 });
 
-/** FNV-1a over the name: which of so many threads decides on the stream. */
-export function shareOf(stream: string, count: number): number {
-  let hash = 0x811c9dc5;
-  for (let at = 0; at < stream.length; at++) hash = Math.imul(hash ^ stream.charCodeAt(at), 0x01000193);
-  return (hash >>> 0) % count;
-}
+/** Which of so many threads decides on the stream. */
+export const shareOf = (stream: string, count: number): number => hashOfStream(stream) % count;
 
 function packSettled(settled: Settled<unknown>): PortableSettled {
   if (settled.status === 'refused') return { status: 'refused', failure: packFailure(settled.reason) };

@@ -185,7 +185,8 @@ export function createStreamStates(options: StreamStatesOptions): StreamStates {
   }
 }
 
-const needOf = ({ type, state, revision, bytes, record }: StreamState): SnapshotNeed => ({
+const needOf = ({ stream, type, state, revision, bytes, record }: StreamState): SnapshotNeed => ({
+  stream,
   revision,
   bytes,
   savedRevision: record.savedRevision,
