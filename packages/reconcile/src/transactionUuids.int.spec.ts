@@ -121,4 +121,11 @@ describe('a transactionUuid used in two sessions', () => {
     await take([first], [second]);
     expect(await keptPlans(pool)).to.deep.equal(['insert']);
   });
+
+  it('is found among uuids that are never analyzed: a sample would read 30,000 pages', async () => {
+    const { rows } = await pool.query<{ options: string[] }>(
+      `select reloptions as options from pg_class where oid = '${SCHEMA}.transaction_uuids'::regclass`,
+    );
+    expect(rows[0]?.options).to.deep.equal(['autovacuum_analyze_threshold=2147483647']);
+  });
 });

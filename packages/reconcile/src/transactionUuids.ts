@@ -18,7 +18,8 @@ export type TransactionUseOf = (event: RecordedEvent) => TransactionUse | undefi
 /**
  * There are many rows, so they are short: a use is found by a digest of app, environment and uuid. An index that is filled
  * in random order costs more than all else, the more the longer it is: until the uses are compared there is none, and the
- * rows say what their digests are of.
+ * rows say what their digests are of. No plan depends on how they are spread, and a sample of them is 30,000 pages: autovacuum
+ * does not take it. ADR 0088.
  */
 export async function createTransactionUuids(client: Client, schema: string): Promise<void> {
   await client.query(`
@@ -26,7 +27,7 @@ export async function createTransactionUuids(client: Client, schema: string): Pr
       digest uuid not null,
       session_id text not null,
       used text
-    );
+    ) with (autovacuum_analyze_threshold = 2147483647);
     create table if not exists ${schema}.shared_transaction_uuids (
       app_id text not null,
       environment text not null,
