@@ -39,6 +39,7 @@ describe('the embedded Postgres', () => {
       checkpoint_timeout: '30s',
       checkpoint_completion_target: '0.1',
       autovacuum_naptime: '15s',
+      autovacuum_vacuum_cost_delay: '5ms',
     };
     const rows = Object.entries(settings).map(([name, setting]) => ({ name, setting }));
     expect(

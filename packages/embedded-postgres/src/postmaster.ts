@@ -166,8 +166,9 @@ function settings(
     checkpoint_timeout: '30s',
     checkpoint_completion_target: 0.1,
     log_checkpoints: 'off',
-    // What was inserted is vacuumed while it is still in memory.
+    // What was inserted is vacuumed while it is still in memory, and unhurriedly: ADR 0088.
     autovacuum_naptime: '15s',
+    autovacuum_vacuum_cost_delay: '5ms',
     fsync: durable ? 'on' : 'off',
     full_page_writes: durable ? 'on' : 'off',
     synchronous_commit: durable ? 'on' : 'off',
