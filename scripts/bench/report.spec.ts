@@ -38,6 +38,13 @@ describe('the report of the bench', () => {
     expect(text).to.include('plain Express at the same share of its most').and.include('4.00 40.0');
   });
 
+  it('tells of a longer soak whether there is a trend, which two minutes do not', () => {
+    const minutes = [99, 10, 12, 40, 12, 12, 14, 12, 13, 20, 18, 18].map((p99Ms) => minute(p99Ms, 1));
+    const trend = 'p99 of the last 5 minutes / of the 5 behind the first, medians: 1.50';
+    expect(textOf(soakOf(...minutes))).to.include(trend);
+    expect(textOf(soakOf(...minutes.slice(0, 10)))).not.to.include('medians');
+  });
+
   it('does not take an early minute for the last one', () => {
     const late = minute(900, 20);
     const { verdicts, unmeasured } = soakOf(minute(9, 1), minute(10, 1), minute(11, 1), late, late, late);

@@ -7,6 +7,8 @@ import type { BenchResult } from './report.ts';
 /** A practically idle machine stays below it. */
 const BUSY_SPREAD = 1.3;
 
+const MINUTES_OF_A_TREND = 5;
+
 export function textOf(result: BenchResult): string {
   const {
     machine,
@@ -91,6 +93,7 @@ export function textOf(result: BenchResult): string {
         one.residentMiB === undefined ? '' : whole(one.residentMiB),
       ]),
     ]),
+    ...trendOf(soak),
     ...(yardstickOfSoak.length > 0
       ? [
           'plain Express at the same share of its most, before and after, p99 ms of short turns: ' +
@@ -156,6 +159,17 @@ const spentLines = (routes: BenchResult['routes']): readonly (readonly string[])
   const row = routes.find(({ route, connections }) => route === 'bet' && connections === 256);
   return Object.entries(row?.spentUs ?? {}).map(([what, us]) => [what, us.toFixed(1)]);
 };
+
+/** Two minutes differ by chance; the verdict on them stays. */
+function trendOf(soak: BenchResult['soak']): readonly string[] {
+  const [first, last] = [soak.slice(1, 1 + MINUTES_OF_A_TREND), soak.slice(-MINUTES_OF_A_TREND)];
+  if (soak.length <= first.length + last.length) return [];
+  const p99Of = (minutes: BenchResult['soak']) => median(minutes.map(({ p99Ms }) => p99Ms));
+  return [
+    `p99 of the last ${last.length} minutes / of the ${first.length} behind the first, medians: ${(p99Of(last) / p99Of(first)).toFixed(2)}`,
+    '',
+  ];
+}
 
 /** Empty if nothing was measured. */
 const section = (measured: readonly unknown[], rows: readonly (readonly string[])[]): readonly string[] =>
