@@ -113,6 +113,23 @@ describe('an index of keys', () => {
     expect(index.find(keyWordsOf(randomUUID()))).to.equal(-1);
   });
 
+  it('looks at a few rows for a key, however many there are', () => {
+    const index = new KeyIndex();
+    for (let count = 1; count <= 20_000; count++) index.add(keyWordsOf(randomUUID()));
+    let reads = 0;
+    for (let search = 0; search < 1_000; search++) {
+      const counting = new Proxy(Uint32Array.from(keyWordsOf(randomUUID())), {
+        get(words, at) {
+          if (at === '0') reads += 1;
+          return Reflect.get(words, at);
+        },
+      });
+      expect(index.find(counting)).to.equal(-1);
+    }
+    // Once to hash the key, and once for each row.
+    expect(reads / 1_000).to.be.below(5);
+  });
+
   it('takes at most 31 bytes a key', () => {
     const index = new KeyIndex();
     for (let count = 1; count <= 20_000; count++) {
