@@ -90,8 +90,12 @@ export function hasGrownByHalf(need: SnapshotNeed): boolean {
   const { stream, revision, savedRevision } = need;
   const least = Math.max(MIN_EVENTS_OF_CACHED, savedRevision / 2);
   const grownBy = revision - savedRevision;
-  return isLongEnough(need) && grownBy >= least && grownBy >= least * (1 + hashOfStream(stream) / 2 ** 33);
+  // A name is hashed only where it decides.
+  return isLongEnough(need) && grownBy >= least && grownBy >= least * (1 + ownShareOf(stream) / 2);
 }
+
+/** From 0 to 1. */
+const ownShareOf = (stream: string): number => hashOfStream(stream) / 2 ** 32;
 
 const MIN_EVENTS_OF_OUTLINED = 32;
 
