@@ -42,6 +42,7 @@ describe('the report of the bench', () => {
     const minutes = [99, 10, 12, 40, 12, 12, 14, 12, 13, 20, 18, 18].map((p99Ms) => minute(p99Ms, 1));
     const trend = 'p99 of the last 5 minutes / of the 5 behind the first, medians: 1.50';
     expect(textOf(soakOf(...minutes))).to.include(trend);
+    expect(textOf(soakOf(...minutes, minute(500, 20), minute(500, 20), minute(500, 20)))).to.include(trend);
     expect(textOf(soakOf(...minutes.slice(0, 10)))).not.to.include('medians');
   });
 

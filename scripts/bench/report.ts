@@ -267,9 +267,11 @@ function soakVerdicts(lines: readonly SoakLine[]): readonly Verdict[] {
   ];
 }
 
+/** Otherwise the generator has measured itself. */
+export const isInTime = ({ lateP99Ms }: Pick<SoakLine, 'lateP99Ms'>): boolean => lateP99Ms <= LATE_LIMIT_MS;
+
 /** The first but one and the last, or those nearest to them in the same half in which the generator was not late. */
 function judgedMinutes(lines: readonly SoakLine[]): readonly [SoakLine | undefined, SoakLine | undefined] {
-  const isInTime = ({ lateP99Ms }: SoakLine) => lateP99Ms <= LATE_LIMIT_MS;
   const half = Math.ceil(lines.length / 2);
   return [lines.slice(1, half).find(isInTime), lines.slice(half).findLast(isInTime)];
 }

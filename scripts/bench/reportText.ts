@@ -2,7 +2,7 @@
 import { median } from './bars.ts';
 import { ROUTE_WORDS } from './measuredRows.ts';
 import { moveTables } from './moveReport.ts';
-import type { BenchResult } from './report.ts';
+import { type BenchResult, isInTime } from './report.ts';
 
 /** A practically idle machine stays below it. */
 const BUSY_SPREAD = 1.3;
@@ -162,11 +162,14 @@ const spentLines = (routes: BenchResult['routes']): readonly (readonly string[])
 
 /** Two minutes differ by chance; the verdict on them stays. */
 function trendOf(soak: BenchResult['soak']): readonly string[] {
-  const [first, last] = [soak.slice(1, 1 + MINUTES_OF_A_TREND), soak.slice(-MINUTES_OF_A_TREND)];
-  if (soak.length <= first.length + last.length) return [];
-  const p99Of = (minutes: BenchResult['soak']) => median(minutes.map(({ p99Ms }) => p99Ms));
+  const p99Ms = soak
+    .slice(1)
+    .filter(isInTime)
+    .map((minute) => minute.p99Ms);
+  if (p99Ms.length < 2 * MINUTES_OF_A_TREND) return [];
+  const trend = median(p99Ms.slice(-MINUTES_OF_A_TREND)) / median(p99Ms.slice(0, MINUTES_OF_A_TREND));
   return [
-    `p99 of the last ${last.length} minutes / of the ${first.length} behind the first, medians: ${(p99Of(last) / p99Of(first)).toFixed(2)}`,
+    `p99 of the last ${MINUTES_OF_A_TREND} minutes / of the ${MINUTES_OF_A_TREND} behind the first, medians: ${trend.toFixed(2)}`,
     '',
   ];
 }
