@@ -130,6 +130,24 @@ describe('an index of keys', () => {
     expect(reads / 1_000).to.be.below(5);
   });
 
+  it('does not need another block in the same moment as others', () => {
+    const indexes = Array.from({ length: 1_000 }, () => new KeyIndex());
+    for (const index of indexes) index.add(keyWordsOf(randomUUID()));
+    for (let size = 2; size <= 300; size++) {
+      let grown = 0;
+      for (const index of indexes) {
+        const { bytes } = index;
+        index.add(keyWordsOf(randomUUID()));
+        if (index.bytes > bytes) grown += 1;
+      }
+      expect(grown, `to ${size} keys`).to.be.below(350);
+    }
+  });
+
+  it('takes nothing until there is a key', () => {
+    expect(new KeyIndex(2, 300).bytes).to.equal(0);
+  });
+
   it('takes at most 31 bytes a key', () => {
     const index = new KeyIndex();
     for (let count = 1; count <= 20_000; count++) {

@@ -34,13 +34,16 @@ const wordAt = (bytes: string, at: number): number =>
   (bytes.charCodeAt(at + 2) << 16) |
   (bytes.charCodeAt(at + 3) << 24);
 
-/** Rows of a block. While it is the only one, it is as small as suffices. */
+/** Rows of a block, and half as many buckets. */
 const BLOCK_SHIFT = 6;
 const BLOCK_ROWS = 1 << BLOCK_SHIFT;
-const LEAST_ROWS = 8;
 const ROWS_PER_BUCKET = 2;
 const BUCKETS_SHIFT = BLOCK_SHIFT - 1;
 const BLOCK_BUCKETS = 1 << BUCKETS_SHIFT;
+/** The first block begins with 5 to 8 rows and is doubled three times. */
+const LEAST_ROWS = 5;
+const LEASTS_MASK = 3;
+const DOUBLED_UP_TO = BLOCK_ROWS / 2;
 const NEXT = WORDS;
 /** The words of a row that are not the caller's. */
 export const KEY_AND_NEXT = WORDS + 1;
@@ -52,26 +55,26 @@ export const KEY_AND_NEXT = WORDS + 1;
  * Each block holds rows and then its share of the buckets: a bucket is the place of one row, counted from 1, and each row
  * has the place of the next. With every other row the index has one more bucket, into which one of the older ones is divided
  * (linear hashing): nothing is ever twice as large as it need be, and no row takes much longer than another, which would be
- * felt where many indexes grow in step.
+ * felt where many indexes grow in step. For the same reason their first key decides which of four sizes the first block has, so that
+ * not all of them need another block at once.
  */
 export class KeyIndex {
   readonly #rowWords: number;
+  readonly #expected: number;
   #size = 0;
-  #blockRows: number;
-  #blocks: readonly Uint32Array[];
-  #buckets: number;
+  /** Rows that there is room for. */
+  #room = 0;
+  /** Rows by which the first block is smaller than the others. Places are counted as if it had them. */
+  #missing = BLOCK_ROWS;
+  #blocks: readonly Uint32Array[] = [];
+  #buckets = 1;
   /** Of the least power of two that is not below the number of buckets. */
-  #mask: number;
+  #mask = 0;
 
-  /** With so many words for each key, and room for as many keys as are expected. */
+  /** With so many words for each key. With the first key it takes room for as many as are expected. */
   constructor(words = 0, expected = 0) {
     this.#rowWords = KEY_AND_NEXT + words;
-    this.#blockRows = LEAST_ROWS;
-    while (this.#blockRows < Math.min(expected, BLOCK_ROWS)) this.#blockRows *= 2;
-    const blocks = Math.max(1, Math.ceil(expected / BLOCK_ROWS));
-    this.#blocks = Array.from({ length: blocks }, () => this.#newBlock());
-    this.#buckets = (blocks * this.#blockRows) / ROWS_PER_BUCKET;
-    this.#mask = maskOf(this.#buckets);
+    this.#expected = expected;
   }
 
   /** From what `encode` gave, with as many words for each key, and room for one more. */
@@ -91,11 +94,13 @@ export class KeyIndex {
   }
 
   get bytes(): number {
-    return this.#blocks.length * ((this.#blocks[0]?.byteLength ?? 0) + BYTES_OF_BLOCK);
+    const words = this.#room * this.#rowWords + bucketsOf(this.#room);
+    return words * Uint32Array.BYTES_PER_ELEMENT + this.#blocks.length * BYTES_OF_BLOCK;
   }
 
   /** Where the key was added, counted from 0; -1 for a key that was not. */
   find(key: KeyWords): number {
+    if (this.#size === 0) return -1;
     let place = this.#headOf(this.#bucketOf(key, 0)) - 1;
     while (place >= 0) {
       const block = this.blockOf(place);
@@ -118,7 +123,7 @@ export class KeyIndex {
    * key is not there yet.
    */
   add(key: KeyWords, from = 0): void {
-    if (this.#size === this.#blocks.length * this.#blockRows) this.#grow();
+    if (this.#size === this.#room) this.#grow(key[from] ?? 0);
     const place = this.#size;
     this.#size += 1;
     if (this.#size > this.#buckets * ROWS_PER_BUCKET) this.#addBucket();
@@ -159,11 +164,12 @@ export class KeyIndex {
 
   /** What holds a row, until the next key is added: its key from `rowAt` on, its words from `KEY_AND_NEXT` behind. */
   blockOf(place: number): Uint32Array {
-    return this.#blocks[place >> BLOCK_SHIFT] ?? NO_BLOCK;
+    return this.#blocks[(place + this.#missing) >> BLOCK_SHIFT] ?? NO_BLOCK;
   }
 
   rowAt(place: number): number {
-    return (place & (BLOCK_ROWS - 1)) * this.#rowWords;
+    // From the last row of a block to the first: so those that are missing in the first block are not at its beginning.
+    return (~(place + this.#missing) & (BLOCK_ROWS - 1)) * this.#rowWords;
   }
 
   /** The keys from one place up to another, each with its words. */
@@ -188,20 +194,20 @@ export class KeyIndex {
     words[to + 3] = block[at + 3] ?? 0;
   }
 
-  #newBlock(): Uint32Array {
-    return new Uint32Array(this.#blockRows * this.#rowWords + this.#blockRows / ROWS_PER_BUCKET);
-  }
-
-  #headAt(bucket: number): number {
-    return this.#blockRows * this.#rowWords + (bucket & (BLOCK_BUCKETS - 1));
+  #newBlock(rows: number): Uint32Array {
+    return new Uint32Array(rows * this.#rowWords + bucketsOf(rows));
   }
 
   #headOf(bucket: number): number {
-    return (this.#blocks[bucket >> BUCKETS_SHIFT] ?? NO_BLOCK)[this.#headAt(bucket)] ?? 0;
+    const at = bucket + (this.#missing >> 1);
+    const block = this.#blocks[at >> BUCKETS_SHIFT] ?? NO_BLOCK;
+    return block[headAt(block, at)] ?? 0;
   }
 
   #setHead(bucket: number, head: number): void {
-    (this.#blocks[bucket >> BUCKETS_SHIFT] ?? NO_BLOCK)[this.#headAt(bucket)] = head;
+    const at = bucket + (this.#missing >> 1);
+    const block = this.#blocks[at >> BUCKETS_SHIFT] ?? NO_BLOCK;
+    block[headAt(block, at)] = head;
   }
 
   #bucketOf(words: Uint32Array, from: number): number {
@@ -218,26 +224,49 @@ export class KeyIndex {
     this.#setHead(bucket, place + 1);
   }
 
-  #grow(): void {
-    if (this.#blockRows < BLOCK_ROWS) this.#growFirst();
-    else this.#blocks = [...this.#blocks, this.#newBlock()];
+  #grow(firstWord: number): void {
+    const [first] = this.#blocks;
+    if (!first) this.#begin(LEAST_ROWS + (firstWord & LEASTS_MASK));
+    else if (this.#room <= DOUBLED_UP_TO) this.#double(first);
+    else this.#addBlock();
   }
 
-  #growFirst(): void {
-    const rows = this.#blocks[0]?.subarray(0, this.#size * this.#rowWords) ?? NO_BLOCK;
-    this.#blockRows *= 2;
-    const block = this.#newBlock();
-    block.set(rows);
+  #begin(leastRows: number): void {
+    let rows = leastRows;
+    while (rows < this.#expected && rows <= DOUBLED_UP_TO) rows *= 2;
+    this.#setFirst(rows);
+    while (this.#room < this.#expected) this.#addBlock();
+    this.#setBuckets(bucketsOf(this.#room));
+  }
+
+  #double(first: Uint32Array): void {
+    const rows = this.#room;
+    this.#setFirst(rows * 2).set(first.subarray(0, rows * this.#rowWords), rows * this.#rowWords);
+    this.#setBuckets(bucketsOf(this.#room));
+    for (let place = 0; place < rows; place++) this.#link(place);
+  }
+
+  #setFirst(rows: number): Uint32Array {
+    const block = this.#newBlock(rows);
     this.#blocks = [block];
-    this.#buckets *= 2;
-    this.#mask = maskOf(this.#buckets);
-    for (let place = 0; place < this.#size; place++) this.#link(place);
+    this.#room = rows;
+    this.#missing = BLOCK_ROWS - rows;
+    return block;
+  }
+
+  #addBlock(): void {
+    this.#blocks = [...this.#blocks, this.#newBlock(BLOCK_ROWS)];
+    this.#room += BLOCK_ROWS;
+  }
+
+  #setBuckets(buckets: number): void {
+    this.#buckets = buckets;
+    this.#mask = 2 ** (32 - Math.clz32(buckets - 1)) - 1;
   }
 
   /** Puts each row of the bucket from which it takes where it belongs now. */
   #addBucket(): void {
-    this.#buckets += 1;
-    this.#mask = maskOf(this.#buckets);
+    this.#setBuckets(this.#buckets + 1);
     const bucket = (this.#buckets - 1) & (this.#mask >>> 1);
     let place = this.#headOf(bucket) - 1;
     this.#setHead(bucket, 0);
@@ -257,7 +286,11 @@ const figureWords = new Uint32Array(figure.buffer);
 const BYTES_OF_BLOCK = 450;
 const NO_BLOCK = new Uint32Array();
 
-const maskOf = (buckets: number): number => 2 ** (32 - Math.clz32(buckets - 1)) - 1;
+const bucketsOf = (rows: number): number => Math.ceil(rows / ROWS_PER_BUCKET);
+
+/** Heads are at the end of a block, the last one last. */
+const headAt = (block: Uint32Array, at: number): number =>
+  block.length - BLOCK_BUCKETS + (at & (BLOCK_BUCKETS - 1));
 
 /** The mixing step of MurmurHash3, over the four words from there on. */
 function hashOf(words: Uint32Array, from: number): number {
