@@ -148,6 +148,16 @@ describe('an index of keys', () => {
     expect(new KeyIndex(2, 300).bytes).to.equal(0);
   });
 
+  it('takes room for all keys that are expected with the first', () => {
+    for (const expected of [3, 9, 40, 64, 65, 300, 100_000]) {
+      const index = new KeyIndex(2, expected);
+      index.add(keyWordsOf(randomUUID()));
+      const { bytes } = index;
+      for (let count = 2; count <= expected; count++) index.add(keyWordsOf(randomUUID()));
+      expect(index.bytes, `${expected} keys`).to.equal(bytes);
+    }
+  });
+
   it('takes at most 31 bytes a key', () => {
     const index = new KeyIndex();
     for (let count = 1; count <= 20_000; count++) {

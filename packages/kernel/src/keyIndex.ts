@@ -40,9 +40,9 @@ const BLOCK_ROWS = 1 << BLOCK_SHIFT;
 const ROWS_PER_BUCKET = 2;
 const BUCKETS_SHIFT = BLOCK_SHIFT - 1;
 const BLOCK_BUCKETS = 1 << BUCKETS_SHIFT;
-/** The first block begins with 5 to 8 rows and is doubled three times. */
+/** The first block begins with 5, 6, 7 or 8 rows and is doubled three times. */
 const LEAST_ROWS = 5;
-const LEASTS_MASK = 3;
+const FIRST_SIZES = 4;
 const DOUBLED_UP_TO = BLOCK_ROWS / 2;
 const NEXT = WORDS;
 /** The words of a row that are not the caller's. */
@@ -62,10 +62,8 @@ export class KeyIndex {
   readonly #rowWords: number;
   readonly #expected: number;
   #size = 0;
-  /** Rows that there is room for. */
-  #room = 0;
   /** Rows by which the first block is smaller than the others. Places are counted as if it had them. */
-  #missing = BLOCK_ROWS;
+  #missing = 0;
   #blocks: readonly Uint32Array[] = [];
   #buckets = 1;
   /** Of the least power of two that is not below the number of buckets. */
@@ -94,7 +92,8 @@ export class KeyIndex {
   }
 
   get bytes(): number {
-    const words = this.#room * this.#rowWords + bucketsOf(this.#room);
+    const room = this.#room;
+    const words = room * this.#rowWords + bucketsOf(room);
     return words * Uint32Array.BYTES_PER_ELEMENT + this.#blocks.length * BYTES_OF_BLOCK;
   }
 
@@ -194,6 +193,11 @@ export class KeyIndex {
     words[to + 3] = block[at + 3] ?? 0;
   }
 
+  /** Rows that there is a place for. */
+  get #room(): number {
+    return this.#blocks.length * BLOCK_ROWS - this.#missing;
+  }
+
   #newBlock(rows: number): Uint32Array {
     return new Uint32Array(rows * this.#rowWords + bucketsOf(rows));
   }
@@ -226,37 +230,36 @@ export class KeyIndex {
 
   #grow(firstWord: number): void {
     const [first] = this.#blocks;
-    if (!first) this.#begin(LEAST_ROWS + (firstWord & LEASTS_MASK));
+    if (!first) this.#begin(LEAST_ROWS + (firstWord % FIRST_SIZES));
     else if (this.#room <= DOUBLED_UP_TO) this.#double(first);
-    else this.#addBlock();
+    else this.#blocks = [...this.#blocks, this.#newBlock(BLOCK_ROWS)];
   }
 
+  /** With all the blocks that are expected. */
   #begin(leastRows: number): void {
     let rows = leastRows;
     while (rows < this.#expected && rows <= DOUBLED_UP_TO) rows *= 2;
-    this.#setFirst(rows);
-    while (this.#room < this.#expected) this.#addBlock();
-    this.#setBuckets(bucketsOf(this.#room));
+    const others = Math.max(0, Math.ceil((this.#expected - rows) / BLOCK_ROWS));
+    this.#setBlocks(
+      rows,
+      Array.from({ length: others }, () => this.#newBlock(BLOCK_ROWS)),
+    );
   }
 
   #double(first: Uint32Array): void {
     const rows = this.#room;
-    this.#setFirst(rows * 2).set(first.subarray(0, rows * this.#rowWords), rows * this.#rowWords);
-    this.#setBuckets(bucketsOf(this.#room));
+    const doubled = this.#setBlocks(rows * 2, []);
+    doubled.set(first.subarray(0, rows * this.#rowWords), rows * this.#rowWords);
     for (let place = 0; place < rows; place++) this.#link(place);
   }
 
-  #setFirst(rows: number): Uint32Array {
-    const block = this.#newBlock(rows);
-    this.#blocks = [block];
-    this.#room = rows;
-    this.#missing = BLOCK_ROWS - rows;
-    return block;
-  }
-
-  #addBlock(): void {
-    this.#blocks = [...this.#blocks, this.#newBlock(BLOCK_ROWS)];
-    this.#room += BLOCK_ROWS;
+  /** Returns the first. */
+  #setBlocks(firstRows: number, others: readonly Uint32Array[]): Uint32Array {
+    const first = this.#newBlock(firstRows);
+    this.#blocks = [first, ...others];
+    this.#missing = BLOCK_ROWS - firstRows;
+    this.#setBuckets(bucketsOf(this.#room));
+    return first;
   }
 
   #setBuckets(buckets: number): void {
