@@ -11,7 +11,7 @@ import type { MachineFacts } from './machine.ts';
 import { measuredRows, perSecond } from './measuredRows.ts';
 import { type MoveReport, moveReport } from './moveReport.ts';
 import type { MoveFigures } from './moveRows.ts';
-import { LATE_LIMIT_MS, type OpenLoopFigures, type OpenLoopRow } from './openLoop.ts';
+import { isInTime, type OpenLoopFigures, type OpenLoopRow } from './openLoop.ts';
 import { BETS_PER_BATCH, type BenchPlan } from './plan.ts';
 import { type PoolFigures, poolVerdicts } from './poolRows.ts';
 import { type ReferralFigures, referralVerdicts } from './referralRows.ts';
@@ -266,9 +266,6 @@ function soakVerdicts(lines: readonly SoakLine[]): readonly Verdict[] {
       : [judge('soakMemory', [(last.residentMiB ?? Number.NaN) / residentMiB])]),
   ];
 }
-
-/** Otherwise the generator has measured itself. */
-export const isInTime = ({ lateP99Ms }: Pick<SoakLine, 'lateP99Ms'>): boolean => lateP99Ms <= LATE_LIMIT_MS;
 
 /** The first but one and the last, or those nearest to them in the same half in which the generator was not late. */
 function judgedMinutes(lines: readonly SoakLine[]): readonly [SoakLine | undefined, SoakLine | undefined] {

@@ -2,7 +2,8 @@
 import { median } from './bars.ts';
 import { ROUTE_WORDS } from './measuredRows.ts';
 import { moveTables } from './moveReport.ts';
-import { type BenchResult, isInTime } from './report.ts';
+import { isInTime } from './openLoop.ts';
+import type { BenchResult } from './report.ts';
 
 /** A practically idle machine stays below it. */
 const BUSY_SPREAD = 1.3;

@@ -3,7 +3,7 @@ import type { Run } from './children.ts';
 import type { HttpBench } from './httpBench.ts';
 import { cacheOf, withService } from './largeState.ts';
 import type { LoadOrder, LoadReport } from './load.ts';
-import { LATE_LIMIT_MS } from './openLoop.ts';
+import { isInTime } from './openLoop.ts';
 import { BETS_PER_MIB_OF_CACHE, type BenchPlan, OPEN_LOOP_CONNECTIONS, OPEN_SESSIONS } from './plan.ts';
 import { residentMiBOf } from './processorTimes.ts';
 
@@ -88,8 +88,7 @@ function measureYardstick(run: Run, plan: BenchPlan): Promise<readonly number[]>
     const p99Ms: number[] = [];
     for (let turn = 0; turn < YARDSTICK_TURNS; turn++) {
       const report = await measure({ kind: 'rate', perSecond, measuredMs: YARDSTICK_MS });
-      // Otherwise the generator has measured itself.
-      if ((report.lateP99Ms ?? 0) <= LATE_LIMIT_MS) p99Ms.push(report.p99Ms);
+      if (isInTime(report)) p99Ms.push(report.p99Ms);
     }
     return p99Ms;
   });
